@@ -1,0 +1,114 @@
+//! What happened, as the log tells it.
+
+use crate::id::EventId;
+use crate::project::ProjectId;
+use crate::repair::Repair;
+use crate::snapshot::{Copied, SnapshotKind};
+
+/// Something that happened, before it has its place in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    pub what: What,
+    pub actor: Actor,
+    pub project: Option<ProjectId>,
+    /// The event that it follows from.
+    pub cause: Option<EventId>,
+}
+
+impl Event {
+    /// Returns an event of cmux's own, of no project.
+    pub fn own(what: What) -> Event {
+        Event { what, actor: Actor::Cmux, project: None, cause: None }
+    }
+
+    /// Returns an event of cmux's own, in `project`.
+    pub fn own_in(project: &ProjectId, what: What) -> Event {
+        Event { project: Some(project.clone()), ..Event::own(what) }
+    }
+}
+
+/// Who brought something about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Actor {
+    /// The person.
+    Operator,
+    /// cmux itself.
+    Cmux,
+}
+
+/// What happened. The store gives each its name, `noun.verb`, and its data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    DaemonStarted {
+        version: String,
+        pid: u32,
+        guarded: bool,
+    },
+    DaemonStopping {
+        why: StopReason,
+    },
+    ClockJumped {
+        by_ms: i64,
+    },
+    ProjectAdded {
+        name: String,
+        root: String,
+    },
+    ProjectRemoved {
+        name: String,
+        root: String,
+    },
+    ProjectMissing {
+        root: String,
+    },
+    ProjectFound {
+        root: String,
+    },
+    SnapshotTaken {
+        kind: SnapshotKind,
+        copied: Copied,
+    },
+    SnapshotFailed {
+        kind: SnapshotKind,
+        why: String,
+    },
+    /// Old rows were written to a file and taken out of the store.
+    LogArchived {
+        through: EventId,
+        rows: u64,
+        file: String,
+        sha256: String,
+    },
+    PayloadsPruned {
+        rows: u64,
+    },
+    /// The store was brought to a later version.
+    StoreMigrated {
+        from: u32,
+        to: u32,
+        snapshot: Option<String>,
+    },
+    /// A person put a backup in the store's place.
+    StoreRestored {
+        from: String,
+        replaced: Option<String>,
+    },
+    /// The store was damaged, and this is what was done about it.
+    StoreRepaired(Repair),
+    /// There was no room to write, or there is again.
+    StoreFull {
+        free_bytes: u64,
+    },
+    StoreRoomAgain {
+        free_bytes: u64,
+    },
+}
+
+/// Why the daemon stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// A client asked for it.
+    Asked,
+    /// A signal asked for it.
+    Signal,
+}

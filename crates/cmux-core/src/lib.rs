@@ -1,0 +1,18 @@
+//! What cmux decides, without doing any of it.
+//!
+//! Nothing here reads a clock, rolls a die, opens a file or waits. Every function takes what it needs
+//! and returns what should follow, so that every rule can be tested as a table.
+
+pub mod clock;
+pub mod disk;
+pub mod event;
+pub mod guard;
+pub mod id;
+pub mod nearest;
+pub mod plan;
+pub mod project;
+pub mod repair;
+pub mod report;
+pub mod settings;
+pub mod snapshot;
+pub mod time;

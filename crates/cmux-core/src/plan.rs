@@ -1,0 +1,109 @@
+//! What to do next: the one place where cmux makes up its mind.
+//!
+//! A plan compares what people want with what was seen of one subject, and names the steps that would
+//! bring the two together. It is made anew after every change and remembers nothing, so a plan that was
+//! lost in a crash is simply made again. Each concern is a file of this folder.
+
+pub mod projects;
+pub mod snapshots;
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::event::Event;
+use crate::id::SnapshotId;
+use crate::project::{Project, ProjectId};
+use crate::snapshot::{Snapshot, SnapshotKind};
+use crate::time::Timestamp;
+
+/// Something that is planned for by itself.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// cmux itself.
+    Daemon,
+    Project(ProjectId),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Subject::Daemon => f.write_str("daemon"),
+            Subject::Project(id) => write!(f, "project:{id}"),
+        }
+    }
+}
+
+/// Text that should have named a subject.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` names nothing that is planned for")]
+pub struct BadSubject(String);
+
+impl FromStr for Subject {
+    type Err = BadSubject;
+
+    fn from_str(text: &str) -> Result<Subject, BadSubject> {
+        let bad = || BadSubject(text.to_owned());
+        match text.split_once(':') {
+            None if text == "daemon" => Ok(Subject::Daemon),
+            Some(("project", id)) => id.parse().map(Subject::Project).map_err(|_| bad()),
+            None | Some(_) => Err(bad()),
+        }
+    }
+}
+
+/// What to do now, and when to look again if nothing happens before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    pub steps: Vec<Step>,
+    pub wake_at: Option<Timestamp>,
+}
+
+/// What to store, and what to do once it is stored.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    pub record: Option<Record>,
+    pub event: Option<Event>,
+    pub action: Option<Action>,
+}
+
+/// A thing as it is once the action is under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Record {
+    Project(Project),
+    Snapshot(Snapshot),
+    /// Raw payloads from before then are not there any more.
+    PayloadsPruned {
+        before: Timestamp,
+    },
+}
+
+/// Something to do outside. It names what it is for, so that it does no harm if it comes too late.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Look whether the project's folder is there.
+    LookAtProject { project: ProjectId, root: String },
+    /// Copy the store, check the copy, and drop those that are too many.
+    TakeSnapshot { snapshot: SnapshotId, kind: SnapshotKind, at: Timestamp },
+}
+
+impl Plan {
+    /// Plans to be woken at `at`, if nothing sooner is planned.
+    fn wake(&mut self, at: Timestamp) {
+        self.wake_at = Some(self.wake_at.map_or(at, |planned| planned.min(at)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subject_is_read_back_as_it_was_written() {
+        for subject in [Subject::Daemon, Subject::Project(ProjectId::of("/a"))] {
+            assert_eq!(subject.to_string().parse(), Ok(subject));
+        }
+        for text in ["", "daemon:", "project:", "project:../x", "agent:x"] {
+            assert!(text.parse::<Subject>().is_err(), "{text}");
+        }
+    }
+}
