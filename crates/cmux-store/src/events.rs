@@ -1,0 +1,169 @@
+//! The log, as rows.
+
+use cmux_core::id::EventId;
+use cmux_core::time::Timestamp;
+use rusqlite::{Connection, params};
+
+use crate::{Head, StoreError, View, chain, logs};
+
+/// The version of the shape in which events are written.
+pub(crate) const VERSION: u32 = 1;
+
+/// The most rows that are read at once.
+pub const PAGE_MAX: u32 = 1000;
+
+/// An event, as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    pub id: EventId,
+    pub v: u32,
+    pub at: Timestamp,
+    pub kind: String,
+    pub project: Option<String>,
+    pub agent: Option<String>,
+    pub run: Option<String>,
+    pub subject: Option<String>,
+    pub cause: Option<String>,
+    pub actor: String,
+    /// JSON.
+    pub data: String,
+    pub payload: Option<[u8; 32]>,
+    pub prev: [u8; 32],
+    pub hash: [u8; 32],
+}
+
+/// Which events are wanted. What is not named is not asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    pub project: Option<String>,
+    pub agent: Option<String>,
+    pub kind: Option<String>,
+}
+
+pub(crate) fn insert(db: &Connection, row: &Row) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "INSERT INTO events (id, v, at, kind, project, agent, run, subject, cause, actor, data,
+                             payload, prev, hash)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+    )?
+    .execute(params![
+        row.id.0,
+        row.v,
+        row.at.0,
+        row.kind,
+        row.project,
+        row.agent,
+        row.run,
+        row.subject,
+        row.cause,
+        row.actor,
+        row.data,
+        row.payload,
+        row.prev,
+        row.hash
+    ])?;
+    Ok(())
+}
+
+/// Returns the newest row of the log, having seen that it says what it was written with.
+pub fn head(view: View<'_>) -> Result<Head, StoreError> {
+    let mut query = view.db.prepare_cached("SELECT * FROM events ORDER BY id DESC LIMIT 1")?;
+    let newest = query.query_and_then([], read)?.next().transpose()?;
+    if let Some(row) = newest {
+        if chain::hash(&row) != row.hash {
+            return Err(crate::damaged("event", &row.id.to_string(), "its hash does not fit"));
+        }
+        return Ok(Head { id: row.id, hash: row.hash, at: Some(row.at) });
+    }
+    let (id, hash) = logs::checkpoint(view)?.unwrap_or((EventId(0), chain::GENESIS));
+    Ok(Head { id, hash, at: None })
+}
+
+/// Returns the events after `since` that `filter` lets through, oldest first, `limit` at most.
+pub fn after(
+    view: View<'_>,
+    since: EventId,
+    limit: u32,
+    filter: &Filter,
+) -> Result<Vec<Row>, StoreError> {
+    let mut query = view.db.prepare_cached(&format!(
+        "SELECT * FROM events WHERE id > ?1{} ORDER BY id LIMIT ?5",
+        conditions(filter)
+    ))?;
+    let limit = limit.min(PAGE_MAX);
+    let rows = query
+        .query_and_then(params![since.0, filter.project, filter.agent, filter.kind, limit], read)?;
+    rows.collect()
+}
+
+/// Returns the newest events that `filter` lets through, oldest first, `limit` at most.
+pub fn newest(view: View<'_>, limit: u32, filter: &Filter) -> Result<Vec<Row>, StoreError> {
+    let mut query = view.db.prepare_cached(&format!(
+        "SELECT * FROM events WHERE id > ?1{} ORDER BY id DESC LIMIT ?5",
+        conditions(filter)
+    ))?;
+    let limit = limit.min(PAGE_MAX);
+    let rows =
+        query.query_and_then(params![0, filter.project, filter.agent, filter.kind, limit], read)?;
+    let mut rows = rows.collect::<Result<Vec<Row>, _>>()?;
+    rows.reverse();
+    Ok(rows)
+}
+
+/// Returns the conditions that `filter` sets. A name is looked up through its index, a prefix such as
+/// `project.` walks a stretch of it.
+fn conditions(filter: &Filter) -> String {
+    let mut sql = String::new();
+    for (column, number, wanted) in
+        [("project", 2, &filter.project), ("agent", 3, &filter.agent), ("kind", 4, &filter.kind)]
+    {
+        match wanted {
+            Some(text) if column == "kind" && text.ends_with('.') => {
+                sql += &format!(" AND kind >= ?{number} AND kind < ?{number} || char(1114111)");
+            }
+            Some(_) => sql += &format!(" AND {column} = ?{number}"),
+            // An unused parameter must be named all the same.
+            None => sql += &format!(" AND ?{number} IS NULL"),
+        }
+    }
+    sql
+}
+
+/// Shows every row after `since` to `look`, oldest first, until it has seen enough.
+pub(crate) fn each(
+    view: View<'_>,
+    since: EventId,
+    mut look: impl FnMut(Row) -> bool,
+) -> Result<(), StoreError> {
+    let mut query = view.db.prepare("SELECT * FROM events WHERE id > ?1 ORDER BY id")?;
+    for row in query.query_and_then([since.0], read)? {
+        if !look(row?) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Returns how many events there are.
+pub fn count(view: View<'_>) -> Result<u64, StoreError> {
+    Ok(view.db.query_row("SELECT count(*) FROM events", [], |row| row.get(0))?)
+}
+
+pub(crate) fn read(row: &rusqlite::Row<'_>) -> Result<Row, StoreError> {
+    Ok(Row {
+        id: EventId(row.get("id")?),
+        v: row.get("v")?,
+        at: Timestamp(row.get("at")?),
+        kind: row.get("kind")?,
+        project: row.get("project")?,
+        agent: row.get("agent")?,
+        run: row.get("run")?,
+        subject: row.get("subject")?,
+        cause: row.get("cause")?,
+        actor: row.get("actor")?,
+        data: row.get("data")?,
+        payload: row.get("payload")?,
+        prev: row.get("prev")?,
+        hash: row.get("hash")?,
+    })
+}

@@ -1,0 +1,84 @@
+//! Files that are whole or not there.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use cmux_core::time::Timestamp;
+use sha2::{Digest, Sha256};
+
+use crate::StoreError;
+
+/// Says which file an error is about.
+pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError + '_ {
+    use io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    move |source| {
+        if matches!(source.kind(), StorageFull | QuotaExceeded) {
+            StoreError::Full
+        } else if matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem) {
+            StoreError::Unwritable { path: path.to_owned(), why: source.to_string() }
+        } else {
+            StoreError::File { path: path.to_owned(), source }
+        }
+    }
+}
+
+/// Returns `path` with `suffix` added to its name.
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// Puts what is at `from` on the disk and gives it the name `to`.
+pub(crate) fn settle(from: &Path, to: &Path) -> Result<(), StoreError> {
+    File::open(from).and_then(|file| file.sync_all()).map_err(at(from))?;
+    fs::rename(from, to).map_err(at(to))?;
+    sync_folder(to)
+}
+
+/// Puts the names in the folder of `path` on the disk.
+pub(crate) fn sync_folder(path: &Path) -> Result<(), StoreError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(at(folder))
+}
+
+/// Writes `bytes` to `path`, whole or not at all.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let part = beside(path, ".part");
+    File::create(&part).and_then(|mut file| file.write_all(bytes)).map_err(at(&part))?;
+    settle(&part, path)
+}
+
+/// Removes `path`, which need not be there.
+pub(crate) fn remove(path: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at(path)(error)),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Returns the length and the SHA-256 of the file at `path`.
+pub(crate) fn digest(path: &Path) -> Result<(u64, String), StoreError> {
+    let mut file = File::open(path).map_err(at(path))?;
+    let (mut sum, mut bytes, mut block) = (Sha256::new(), 0, vec![0; 1 << 16]);
+    loop {
+        let read = file.read(&mut block).map_err(at(path))?;
+        if read == 0 {
+            return Ok((bytes, hex(&sum.finalize())));
+        }
+        sum.update(&block[..read]);
+        bytes += read as u64;
+    }
+}
+
+/// Returns `bytes` as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns a time as it stands in a file's name, in UTC.
+pub(crate) fn stamp(now: Timestamp) -> String {
+    let time = jiff::Timestamp::from_millisecond(now.0).unwrap_or_default();
+    time.strftime("%Y%m%dT%H%M%S%3fZ").to_string()
+}

@@ -1,0 +1,174 @@
+//! The versions of the database: a list that only grows.
+
+use std::path::{Path, PathBuf};
+
+use cmux_core::snapshot::SnapshotKind;
+use cmux_core::time::Timestamp;
+use rusqlite::Connection;
+
+use crate::{StoreError, backup};
+
+/// Each takes the database one version further. Released ones are never edited.
+const MIGRATIONS: [&str; KNOWN as usize] = [include_str!("../migrations/0001_ground.sql")];
+
+/// The version that this cmux writes.
+pub(crate) const KNOWN: u32 = 1;
+
+/// Marks a file as cmux's: "cmux" in ASCII.
+const APPLICATION: i32 = 0x636d_7578;
+
+/// A database that was brought to a later version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Migrated {
+    pub from: u32,
+    pub to: u32,
+    /// The copy that was taken before, unless there was nothing to copy.
+    pub snapshot: Option<PathBuf>,
+}
+
+/// Brings the database to this version, or finds that this cmux can run on a later one.
+///
+/// The latter is what lets a bad release be rolled back: what came later has only added.
+pub(crate) fn run(
+    db: &mut Connection,
+    path: &Path,
+    backups: &Path,
+    now: Timestamp,
+) -> Result<Option<Migrated>, StoreError> {
+    run_list(db, path, backups, now, &MIGRATIONS)
+}
+
+fn run_list(
+    db: &mut Connection,
+    path: &Path,
+    backups: &Path,
+    now: Timestamp,
+    migrations: &[&str],
+) -> Result<Option<Migrated>, StoreError> {
+    let to = u32::try_from(migrations.len()).unwrap_or(u32::MAX);
+    let from = version(db)?;
+    if from == 0 && !is_empty(db)? {
+        return Err(StoreError::Damaged { what: "it has tables but no version".to_owned() });
+    }
+    if from > 0 {
+        require_ours(db)?;
+    }
+    if from >= to {
+        require_known(db, path, from, to)?;
+        return Ok(None);
+    }
+    let snapshot = match from {
+        0 => None,
+        _ => Some(backup::snapshot(path, backups, SnapshotKind::Migration, now)?.0),
+    };
+    let tx = db.transaction()?;
+    for migration in migrations.iter().skip(from as usize) {
+        tx.execute_batch(migration).map_err(as_damage)?;
+    }
+    tx.pragma_update(None, "user_version", to)?;
+    tx.pragma_update(None, "application_id", APPLICATION)?;
+    tx.commit()?;
+    Ok((from > 0).then_some(Migrated { from, to, snapshot }))
+}
+
+/// A migration that was tried on what it was made for can only fail on something else.
+fn as_damage(error: rusqlite::Error) -> StoreError {
+    let error = StoreError::from(error);
+    if let StoreError::Sqlite(error) = error {
+        return StoreError::Damaged { what: format!("it cannot be migrated: {error}") };
+    }
+    error
+}
+
+/// Refuses a file that this cmux cannot read.
+pub(crate) fn require_readable(db: &Connection, path: &Path) -> Result<(), StoreError> {
+    let from = version(db)?;
+    if from == 0 {
+        return Err(StoreError::Damaged { what: "it has no version".to_owned() });
+    }
+    require_ours(db)?;
+    require_known(db, path, from, KNOWN)
+}
+
+fn require_known(db: &Connection, path: &Path, from: u32, known: u32) -> Result<(), StoreError> {
+    if from <= known {
+        return Ok(());
+    }
+    let needed: u32 = db.query_row("SELECT oldest_reader FROM schema", [], |row| row.get(0))?;
+    if needed <= known {
+        return Ok(());
+    }
+    Err(StoreError::TooNew { path: path.to_owned(), needed, known })
+}
+
+fn require_ours(db: &Connection) -> Result<(), StoreError> {
+    let found: i32 = db.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    if found == APPLICATION {
+        return Ok(());
+    }
+    Err(StoreError::Damaged { what: "it is not marked as cmux's".to_owned() })
+}
+
+pub(crate) fn version(db: &Connection) -> Result<u32, StoreError> {
+    Ok(db.pragma_query_value(None, "user_version", |row| row.get(0))?)
+}
+
+fn is_empty(db: &Connection) -> Result<bool, StoreError> {
+    let tables: u32 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    Ok(tables == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::connect;
+
+    const NOW: Timestamp = Timestamp(1_000);
+
+    #[test]
+    fn a_later_version_that_only_added_can_be_run_on() {
+        assert!(open_later(KNOWN).is_ok());
+    }
+
+    #[test]
+    fn a_later_version_that_took_something_away_is_refused_with_a_sentence() {
+        let refused = open_later(KNOWN + 1).unwrap_err();
+        assert!(matches!(refused, StoreError::TooNew { .. }));
+        assert!(refused.to_string().contains("later cmux"), "{refused}");
+    }
+
+    #[test]
+    fn a_copy_is_kept_before_a_migration() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cmux.db");
+        let mut db = connect(&path).unwrap();
+        assert_eq!(run(&mut db, &path, folder.path(), NOW).unwrap(), None);
+        let more = [MIGRATIONS[0], "CREATE TABLE later (id TEXT) STRICT;"];
+        let migrated = run_list(&mut db, &path, folder.path(), NOW, &more).unwrap().unwrap();
+        assert_eq!((migrated.from, migrated.to), (1, 2));
+        let copy = Connection::open(migrated.snapshot.unwrap()).unwrap();
+        assert_eq!(version(&copy).unwrap(), 1);
+        assert_eq!(version(&db).unwrap(), 2);
+        assert_eq!(run_list(&mut db, &path, folder.path(), NOW, &more).unwrap(), None);
+    }
+
+    #[test]
+    fn a_file_of_another_program_is_not_migrated() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cmux.db");
+        let mut db = connect(&path).unwrap();
+        db.execute_batch("CREATE TABLE theirs (id TEXT)").unwrap();
+        let refused = run(&mut db, &path, folder.path(), NOW);
+        assert!(matches!(refused, Err(StoreError::Damaged { .. })));
+    }
+
+    /// Opens a database of a later version that only `oldest_reader` and its successors can read.
+    fn open_later(oldest_reader: u32) -> Result<Option<Migrated>, StoreError> {
+        let mut db = Connection::open_in_memory().unwrap();
+        let path = Path::new("test");
+        run(&mut db, path, path, NOW).unwrap();
+        db.execute("UPDATE schema SET oldest_reader = ?1", [oldest_reader]).unwrap();
+        db.pragma_update(None, "user_version", KNOWN + 1).unwrap();
+        run(&mut db, path, path, NOW)
+    }
+}

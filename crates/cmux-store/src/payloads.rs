@@ -1,0 +1,31 @@
+//! What came in from outside, as it came. It may be pruned: the log keeps the digest.
+
+use cmux_core::time::Timestamp;
+use rusqlite::{OptionalExtension, params};
+use sha2::{Digest, Sha256};
+
+use crate::{StoreError, Tx, View};
+
+/// Keeps `body` and returns the digest that names it. The same body is kept once.
+pub fn keep(tx: &Tx<'_>, body: &[u8], now: Timestamp) -> Result<[u8; 32], StoreError> {
+    let digest: [u8; 32] = Sha256::digest(body).into();
+    tx.db
+        .prepare_cached(
+            "INSERT INTO payloads (digest, at, body) VALUES (?1, ?2, ?3)
+             ON CONFLICT (digest) DO UPDATE SET at = excluded.at",
+        )?
+        .execute(params![digest, now.0, body])?;
+    Ok(digest)
+}
+
+/// Returns the body that `digest` names, unless it was pruned.
+pub fn find(view: View<'_>, digest: &[u8; 32]) -> Result<Option<Vec<u8>>, StoreError> {
+    let mut query = view.db.prepare_cached("SELECT body FROM payloads WHERE digest = ?1")?;
+    Ok(query.query_row([digest], |row| row.get(0)).optional()?)
+}
+
+/// Drops what was last kept before `before`, and returns how many bodies that were.
+pub fn prune(tx: &Tx<'_>, before: Timestamp) -> Result<u64, StoreError> {
+    let rows = tx.db.execute("DELETE FROM payloads WHERE at < ?1", [before.0])?;
+    Ok(rows as u64)
+}
