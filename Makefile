@@ -1,0 +1,45 @@
+# One name for each thing one does with this repository. `make` alone lists them.
+
+# Where this file is, which `make -f` does not change into. Paths with spaces are fine.
+ROOT := $(shell cd "$$(dirname "$(strip $(MAKEFILE_LIST))")" && pwd)
+# The project that `make run` brings up. Not taken from the environment, where the name is common.
+PROJECT := $(CURDIR)
+
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+BINARY := $(if $(filter /%,$(firstword $(TARGET_DIR))),,$(ROOT)/)$(TARGET_DIR)/release/cmux
+# PREFIX=/usr/local installs to /usr/local/bin.
+CARGO_BIN := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin
+BIN_DIR := $(if $(PREFIX),$(PREFIX)/bin,$(CARGO_BIN))
+
+.DEFAULT_GOAL := help
+.PHONY: help run test bench install uninstall build
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s%s\n", $$1, $$2 }' "$(ROOT)/Makefile"
+
+run: build ## build cmux and bring up the project in this directory (or PROJECT=…)
+	@cd "$(PROJECT)" && exec "$(BINARY)" up
+
+test: ## run the whole gate, as CI does
+	@cd "$(ROOT)" && scripts/prepare test && cargo --locked xtask check
+
+bench: ## measure what cmux costs
+	@cd "$(ROOT)" && scripts/prepare bench
+	cd "$(ROOT)" && cargo bench --locked -p cmux-daemon --bench append
+	cd "$(ROOT)" && cargo bench --locked -p cmux --bench life
+
+# Renamed into place: agents' hooks run the installed file at any moment.
+install: build ## build cmux and install it to ~/.cargo/bin (or PREFIX=…, to its bin)
+	@mkdir -p "$(BIN_DIR)"
+	@install -m 755 "$(BINARY)" "$(BIN_DIR)/.cmux.new"
+	@mv -f "$(BIN_DIR)/.cmux.new" "$(BIN_DIR)/cmux"
+	@echo "installed $(BIN_DIR)/cmux"
+	@case ":$$PATH:" in *":$(BIN_DIR):"*) ;; \
+	*) echo "warning: $(BIN_DIR) is not on your PATH; add it to run cmux by its name" >&2 ;; esac
+
+uninstall: ## remove what install put there
+	@if [ -e "$(BIN_DIR)/cmux" ]; then rm -f "$(BIN_DIR)/cmux" && echo "removed $(BIN_DIR)/cmux"; \
+	else echo "nothing to remove: there is no $(BIN_DIR)/cmux"; fi
+
+build:
+	@cd "$(ROOT)" && scripts/prepare run && cargo build --release --locked -p cmux

@@ -1,0 +1,40 @@
+//! The gate: what must hold before a change goes in, as one command that people and CI both run.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "xtask is run by a person")]
+
+mod check;
+mod tidy;
+mod tree;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  check               format, tidy, clippy and tests: the whole gate
+  tidy                only the rules of this repository that no other tool knows
+  release-migrations  list new migrations as released: from then on they may not change";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let root = root();
+    let passed = match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["check"] => check::run(&root),
+        ["tidy"] => tidy::run(&root),
+        ["release-migrations"] => tidy::release_migrations(&root),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Returns the root of the repository that cargo was asked to run xtask in.
+fn root() -> PathBuf {
+    // Read when run: a build shared by several checkouts must judge the one it is called from.
+    let xtask = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    xtask.parent().map_or_else(|| xtask.clone(), Path::to_path_buf)
+}
