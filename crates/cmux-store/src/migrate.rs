@@ -121,7 +121,10 @@ fn is_empty(db: &Connection) -> Result<bool, StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Store;
     use crate::store::connect;
+    use cmux_core::id::LogId;
+    use ulid::Ulid;
 
     const NOW: Timestamp = Timestamp(1_000);
 
@@ -141,8 +144,9 @@ mod tests {
     fn a_copy_is_kept_before_a_migration() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("cmux.db");
+        let log = LogId::new(Ulid::from(1_u128));
+        assert_eq!(Store::open(&path, folder.path(), log, NOW).unwrap().1, None);
         let mut db = connect(&path).unwrap();
-        assert_eq!(run(&mut db, &path, folder.path(), NOW).unwrap(), None);
         let more = [MIGRATIONS[0], "CREATE TABLE later (id TEXT) STRICT;"];
         let migrated = run_list(&mut db, &path, folder.path(), NOW, &more).unwrap().unwrap();
         assert_eq!((migrated.from, migrated.to), (1, 2));

@@ -36,7 +36,11 @@ impl Reader {
 
     /// Copies the whole database, as it is at one moment, into a new file.
     pub(crate) fn vacuum_into(&self, target: &str) -> Result<(), StoreError> {
-        self.db.execute("VACUUM INTO ?1", [target])?;
+        // The connection cannot write to this database; that it may write to no other is in the way.
+        self.db.pragma_update(None, "query_only", false)?;
+        let copied = self.db.execute("VACUUM INTO ?1", [target]);
+        self.db.pragma_update(None, "query_only", true)?;
+        copied?;
         Ok(())
     }
 }
