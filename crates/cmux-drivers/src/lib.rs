@@ -1,1 +1,10 @@
-//! Placeholder.
+//! What cmux does to the world, as it is told: files, processes, clocks.
+
+pub mod clock;
+pub mod config;
+pub mod disk;
+pub mod folder;
+pub mod home;
+pub mod lock;
+pub mod process;
+pub mod tools;

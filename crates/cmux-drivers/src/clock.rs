@@ -1,0 +1,28 @@
+//! The machine's clocks.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use cmux_core::clock::Reading;
+use cmux_core::time::Timestamp;
+use rustix::time::{ClockId, clock_gettime};
+
+/// Returns what the machine's clocks say now.
+pub fn read() -> Reading {
+    Reading { wall: wall(), since_boot: since_boot() }
+}
+
+/// Returns what a watch on the wall would show.
+pub fn wall() -> Timestamp {
+    let millis = |span: Duration| i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
+    match SystemTime::now().duration_since(UNIX_EPOCH) {
+        Ok(since) => Timestamp(millis(since)),
+        Err(before) => Timestamp(-millis(before.duration())),
+    }
+}
+
+/// Returns the time since boot, sleep included.
+fn since_boot() -> Duration {
+    let time = clock_gettime(ClockId::Boottime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
+}

@@ -1,0 +1,111 @@
+//! Which project a folder belongs to.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use cmux_core::project::Found;
+
+/// Why no project was found.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    #[error("{}: {source}", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("{} is not a folder", path.display())]
+    NotFolder { path: PathBuf },
+    #[error("the path {} is not UTF-8, and cmux cannot name it", path.display())]
+    NotText { path: PathBuf },
+}
+
+/// Returns the root of the project that `folder` belongs to: the nearest folder upwards with a `.cmux`
+/// or `.git` in it, or else the folder itself. A linked worktree belongs to its main repository.
+pub fn project_root(folder: &Path) -> Result<String, FolderError> {
+    let unreadable = |source| FolderError::Unreadable { path: folder.to_owned(), source };
+    let folder = fs::canonicalize(folder).map_err(unreadable)?;
+    if !folder.is_dir() {
+        return Err(FolderError::NotFolder { path: folder });
+    }
+    let marked = |place: &&Path| place.join(".cmux").is_dir() || place.join(".git").exists();
+    let root = folder.ancestors().find(marked).unwrap_or(&folder);
+    let root = main_repository(root).unwrap_or_else(|| root.to_owned());
+    match root.to_str() {
+        Some(text) => Ok(text.to_owned()),
+        None => Err(FolderError::NotText { path: root }),
+    }
+}
+
+/// Returns the root of the main repository, if `root` is a linked worktree of one.
+fn main_repository(root: &Path) -> Option<PathBuf> {
+    let git = root.join(".git");
+    if !git.is_file() {
+        return None;
+    }
+    let text = fs::read_to_string(&git).ok()?;
+    let own = root.join(text.strip_prefix("gitdir:")?.trim());
+    // A submodule has a `.git` file too, but none that names a common folder.
+    let common = fs::read_to_string(own.join("commondir")).ok()?;
+    let common = fs::canonicalize(own.join(common.trim())).ok()?;
+    let main = common.parent()?;
+    (common.file_name()? == ".git" && main.is_dir()).then(|| main.to_owned())
+}
+
+/// Looks whether there is a folder at `root`. A look that fails says nothing.
+pub fn look(root: &Path) -> Option<Found> {
+    match fs::metadata(root) {
+        Ok(found) if found.is_dir() => Some(Found::Folder),
+        Ok(_) => Some(Found::Nothing),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Some(Found::Nothing),
+        Err(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn the_nearest_marked_folder_upwards_is_the_root() {
+        let tree = tempfile::tempdir().unwrap();
+        let top = fs::canonicalize(tree.path()).unwrap();
+        fs::create_dir_all(top.join("a/b/c")).unwrap();
+        assert_eq!(project_root(&top.join("a/b/c")).unwrap(), text(&top.join("a/b/c")));
+        fs::create_dir(top.join("a/.git")).unwrap();
+        assert_eq!(project_root(&top.join("a/b/c")).unwrap(), text(&top.join("a")));
+        fs::create_dir(top.join("a/b/.cmux")).unwrap();
+        assert_eq!(project_root(&top.join("a/b/c")).unwrap(), text(&top.join("a/b")));
+    }
+
+    #[test]
+    fn a_linked_worktree_belongs_to_its_main_repository() {
+        let tree = tempfile::tempdir().unwrap();
+        let top = fs::canonicalize(tree.path()).unwrap();
+        let main = top.join("main");
+        git(&top, &["init", "-q", "main"]);
+        let commit = ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty"];
+        git(&main, &[&commit[..], &["-m", "one"]].concat());
+        git(&main, &["worktree", "add", "-q", "../linked"]);
+        fs::create_dir(top.join("linked/deep")).unwrap();
+        assert_eq!(project_root(&top.join("linked/deep")).unwrap(), text(&main));
+    }
+
+    #[test]
+    fn what_is_no_folder_is_refused() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(matches!(project_root(file.path()), Err(FolderError::NotFolder { .. })));
+        let nowhere = Path::new("/no/such/place");
+        assert!(matches!(project_root(nowhere), Err(FolderError::Unreadable { .. })));
+        assert_eq!(look(nowhere), Some(Found::Nothing));
+        assert_eq!(look(file.path()), Some(Found::Nothing));
+        assert_eq!(look(Path::new("/")), Some(Found::Folder));
+    }
+
+    fn git(folder: &Path, arguments: &[&str]) {
+        let done = Command::new("git").arg("-C").arg(folder).args(arguments).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    }
+
+    fn text(path: &Path) -> String {
+        path.to_str().unwrap().to_owned()
+    }
+}

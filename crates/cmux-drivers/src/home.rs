@@ -1,0 +1,151 @@
+//! `$CMUX_HOME`: where everything that cmux keeps is kept.
+
+use std::fs::{self, DirBuilder, Permissions};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::disk;
+
+/// The longest path that the kernel takes for a socket, in bytes.
+const SOCKET_PATH_MAX: usize = 107;
+
+/// The folder of one daemon.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home {
+    root: PathBuf,
+}
+
+/// Why a folder cannot be a home.
+#[derive(Debug, thiserror::Error)]
+pub enum HomeError {
+    #[error(
+        "{} is too long for a socket: the kernel takes {SOCKET_PATH_MAX} bytes, and this has {bytes}. \
+         Choose a shorter CMUX_HOME",
+        path.display()
+    )]
+    TooLong { path: PathBuf, bytes: usize },
+    #[error("{} cannot be used: {why}. Choose a CMUX_HOME on a local disk", path.display())]
+    Networked { path: PathBuf, why: String },
+    #[error("{} cannot be used: {source}", path.display())]
+    Unusable { path: PathBuf, source: io::Error },
+}
+
+impl Home {
+    /// Names the home at `root`, whether or not it is there.
+    pub fn at(root: PathBuf) -> Home {
+        Home { root }
+    }
+
+    /// Makes the home if it is not there, for nobody else to read, and checks that it can be used.
+    pub fn prepare(&self) -> Result<(), HomeError> {
+        let socket = self.socket();
+        let bytes = socket.as_os_str().as_bytes().len();
+        if bytes > SOCKET_PATH_MAX {
+            return Err(HomeError::TooLong { path: socket, bytes });
+        }
+        let unusable = |source| HomeError::Unusable { path: self.root.clone(), source };
+        let is_new = !self.root.exists();
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.root).map_err(unusable)?;
+        if let Some(why) = disk::kind(&self.root).and_then(|kind| cmux_core::disk::refuses(&kind)) {
+            if is_new {
+                let _ = fs::remove_dir(&self.root);
+            }
+            return Err(HomeError::Networked { path: self.root.clone(), why });
+        }
+        fs::set_permissions(&self.root, Permissions::from_mode(0o700)).map_err(unusable)?;
+        for folder in [self.backups(), self.logs()] {
+            // A folder that cannot be made is told when it is needed: logs may be lost, mail may not.
+            let _ = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        }
+        Ok(())
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.root.join("cmux.db")
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.root.join("cmux.sock")
+    }
+
+    /// Held by the daemon while it lives.
+    pub fn lock(&self) -> PathBuf {
+        self.root.join("cmux.lock")
+    }
+
+    /// Held by the guard while it lives.
+    pub fn guard_lock(&self) -> PathBuf {
+        self.root.join("guard.lock")
+    }
+
+    pub fn backups(&self) -> PathBuf {
+        self.root.join("backups")
+    }
+
+    pub fn logs(&self) -> PathBuf {
+        self.root.join("logs")
+    }
+
+    /// What the guarded daemon says to nobody in particular.
+    pub fn log_file(&self) -> PathBuf {
+        self.logs().join("daemon.log")
+    }
+
+    pub fn config(&self) -> PathBuf {
+        self.root.join("config.toml")
+    }
+
+    /// Room that is kept free for cleaning up a full disk.
+    pub fn ballast(&self) -> PathBuf {
+        self.root.join("ballast")
+    }
+}
+
+/// Returns where the home is if nobody says: `$XDG_STATE_HOME/cmux`, or what stands for it.
+pub fn default_root(xdg_state_home: Option<&Path>, user_home: Option<&Path>) -> Option<PathBuf> {
+    match (xdg_state_home.filter(|path| path.is_absolute()), user_home) {
+        (Some(state), _) => Some(state.join("cmux")),
+        (None, Some(home)) => Some(home.join(".local/state/cmux")),
+        (None, None) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_home_is_made_for_nobody_else_to_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("a/b"));
+        home.prepare().unwrap();
+        assert_eq!(fs::metadata(home.root()).unwrap().permissions().mode() & 0o777, 0o700);
+        home.prepare().unwrap();
+    }
+
+    #[test]
+    fn a_path_too_long_for_a_socket_is_explained_and_not_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("x".repeat(120));
+        let refused = Home::at(root.clone()).prepare().unwrap_err().to_string();
+        assert!(refused.contains("too long for a socket"), "{refused}");
+        assert!(!root.exists());
+    }
+
+    #[test]
+    fn the_default_follows_the_conventions() {
+        let (state, home) = (Path::new("/s"), Path::new("/h"));
+        assert_eq!(default_root(Some(state), Some(home)), Some("/s/cmux".into()));
+        assert_eq!(
+            default_root(Some(Path::new("x")), Some(home)),
+            Some("/h/.local/state/cmux".into())
+        );
+        assert_eq!(default_root(None, None), None);
+    }
+}

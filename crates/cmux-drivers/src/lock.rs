@@ -1,0 +1,149 @@
+//! One holder at a time, and a note of who it is.
+//!
+//! The kernel lets go of a lock when its holder ends, however it ends; the note in the file is only
+//! believed while the lock is held.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use cmux_core::time::Timestamp;
+
+use crate::process::Process;
+
+/// A lock that is held until this is dropped.
+#[derive(Debug)]
+pub struct Lock {
+    file: File,
+}
+
+/// Who holds a lock, by its own note.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    pub process: Process,
+    pub since: Timestamp,
+    pub version: String,
+    pub port: Option<u16>,
+}
+
+/// Why a lock could not be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    #[error("it is held{}", holder.as_ref().map_or(String::new(), |it| format!(" by process {}", it.process.pid)))]
+    Held { holder: Option<Holder> },
+    #[error(transparent)]
+    File(#[from] io::Error),
+}
+
+impl Lock {
+    /// Takes the lock at `path`, or finds who holds it.
+    pub fn take(path: &Path) -> Result<Lock, LockError> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Lock { file }),
+            Err(TryLockError::WouldBlock) => {
+                let note = fs::read_to_string(path).unwrap_or_default();
+                Err(LockError::Held { holder: read_note(&note) })
+            }
+            Err(TryLockError::Error(error)) => Err(error.into()),
+        }
+    }
+
+    /// Notes who holds the lock, for others to read.
+    pub fn note(&mut self, holder: &Holder) -> io::Result<()> {
+        let port = holder.port.map_or(String::new(), |port| format!("port={port}\n"));
+        let note = format!(
+            "boot={}\npid={}\nstart={}\nsince={}\nversion={}\n{port}",
+            boot_id(),
+            holder.process.pid,
+            holder.process.start,
+            holder.since.0,
+            holder.version
+        );
+        self.file.set_len(0)?;
+        io::Seek::rewind(&mut self.file)?;
+        self.file.write_all(note.as_bytes())
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Whoever comes next writes a note of its own; an old one names a process that is gone.
+        let _ = self.file.set_len(0);
+    }
+}
+
+/// Returns who holds the lock at `path`, or nothing if nobody does.
+///
+/// It goes by the note alone: to try the lock would be to hold it for a moment, and to turn away
+/// whoever wants it just then.
+pub fn holder(path: &Path) -> io::Result<Option<Holder>> {
+    match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        note => Ok(read_note(&note?).filter(|holder| holder.process.is_alive())),
+    }
+}
+
+fn read_note(note: &str) -> Option<Holder> {
+    let field = |name: &str| {
+        let line = note.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+        line.map(ToOwned::to_owned)
+    };
+    if field("boot")? != boot_id() {
+        return None;
+    }
+    let process =
+        Process { pid: field("pid")?.parse().ok()?, start: field("start")?.parse().ok()? };
+    Some(Holder {
+        process,
+        since: Timestamp(field("since")?.parse().ok()?),
+        version: field("version")?,
+        port: field("port").and_then(|port| port.parse().ok()),
+    })
+}
+
+/// Returns what tells this boot of the machine from others: a process's number and start repeat.
+fn boot_id() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_to_come_is_told_who_was_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let mut lock = Lock::take(&path).unwrap();
+        let me = Holder {
+            process: Process::myself(),
+            since: Timestamp(5),
+            version: "0.1".to_owned(),
+            port: Some(8000),
+        };
+        lock.note(&me).unwrap();
+        match Lock::take(&path) {
+            Err(LockError::Held { holder }) => assert_eq!(holder, Some(me.clone())),
+            taken => panic!("{taken:?}"),
+        }
+        assert_eq!(holder(&path).unwrap(), Some(me));
+        drop(lock);
+        assert_eq!(holder(&path).unwrap(), None);
+        assert!(Lock::take(&path).is_ok());
+    }
+
+    #[test]
+    fn a_note_that_makes_no_sense_names_nobody() {
+        for note in ["", "pid=x\nstart=1\nsince=1\nversion=1\n", "\0\0\0"] {
+            assert_eq!(read_note(note), None);
+        }
+    }
+}
