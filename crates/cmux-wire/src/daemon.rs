@@ -1,0 +1,58 @@
+//! The daemon, as clients see it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::project::Project;
+use crate::time::Time;
+
+/// Whether a daemon runs, and which. Also what `cmux daemon status --json` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DaemonStatus {
+    pub running: bool,
+    pub ready: bool,
+    pub pid: Option<u32>,
+    pub guard_pid: Option<u32>,
+    pub version: String,
+    pub port: Option<u16>,
+    pub home: String,
+    pub started_at: Option<Time>,
+    /// Why nothing but reading is possible, if that is so.
+    pub safe_mode: Option<String>,
+}
+
+/// Everything at a glance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    pub daemon: DaemonStatus,
+    pub store: StoreStatus,
+    pub projects: Vec<Project>,
+}
+
+/// How the store is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoreStatus {
+    /// `healthy` or `degraded`.
+    pub status: String,
+    pub why: Option<String>,
+    pub log: Option<String>,
+    pub head: i64,
+    pub bytes: u64,
+    pub free_bytes: u64,
+    pub last_snapshot_at: Option<Time>,
+    /// What a person should know, such as that the store was mended and what is missing since.
+    pub notices: Vec<Notice>,
+}
+
+/// Something a person should know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notice {
+    pub at: Time,
+    pub kind: String,
+    pub text: String,
+}
+
+/// The daemon was asked to stop, and does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stopping {
+    pub pid: u32,
+}
