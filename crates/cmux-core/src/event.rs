@@ -43,6 +43,7 @@ pub enum What {
         version: String,
         pid: u32,
         guarded: bool,
+        upgraded_from: Option<String>,
     },
     DaemonStopping {
         why: StopReason,

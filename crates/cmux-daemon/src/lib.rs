@@ -1,1 +1,14 @@
-//! Placeholder.
+//! The house: one loop that hears, remembers, plans and acts, and the doors to it.
+
+pub mod boot;
+mod hands;
+mod hear;
+mod heartbeat;
+mod http;
+pub mod inbox;
+pub mod kernel;
+mod names;
+pub mod offline;
+mod readers;
+mod room;
+mod serve;

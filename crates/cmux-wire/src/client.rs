@@ -198,9 +198,12 @@ impl Client {
     }
 
     async fn connect(&self) -> Result<UnixStream, ClientError> {
-        UnixStream::connect(&self.socket).await.map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => ClientError::NoDaemon,
-            _ => ClientError::Broken(format!("{}: {error}", self.socket.display())),
+        UnixStream::connect(&self.socket).await.map_err(|error| {
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) {
+                ClientError::NoDaemon
+            } else {
+                ClientError::Broken(format!("{}: {error}", self.socket.display()))
+            }
         })
     }
 }

@@ -1,0 +1,303 @@
+//! The daemon's life, from taking its home's lock to leaving it.
+
+use std::future::pending;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cmux_core::clock::Clock;
+use cmux_core::event::StopReason;
+use cmux_core::id::{LogId, NewIds};
+use cmux_core::report::Report;
+use cmux_core::settings::Settings;
+use cmux_drivers::clock;
+use cmux_drivers::home::{Home, HomeError};
+use cmux_drivers::lock::{Holder, Lock, LockError};
+use cmux_drivers::process::Process;
+use cmux_store::{StoreError, repair};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{mpsc, oneshot, watch};
+use tracing::{error, info, warn};
+
+use crate::hands::Hands;
+use crate::heartbeat::Heartbeat;
+use crate::http::{self, App, Facts};
+use crate::inbox::{self, End, Inbox, Kit, Signs};
+use crate::kernel::Kernel;
+use crate::names::Names;
+use crate::readers::Readers;
+use crate::room::Disk;
+use crate::serve::Doors;
+
+/// How many actions may wait for the hands.
+const ACTIONS_MAX: usize = 1024;
+
+/// How long clients may take to leave when the daemon stops.
+const DRAIN_WITHIN: Duration = Duration::from_secs(8);
+
+/// How a daemon is to live.
+#[derive(Clone, Debug)]
+pub struct Life {
+    pub home: Home,
+    pub settings: Settings,
+    pub version: String,
+    /// Whether a guard listens on standard output.
+    pub guarded: bool,
+    /// Why nothing but reading is to be possible, if that is so.
+    pub safe_mode: Option<String>,
+}
+
+/// Why a daemon ended before its time.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// Only a person can mend it: starting again would not help.
+    #[error("{0}")]
+    Config(String),
+    /// The surroundings are at fault: port, disk, permissions, another daemon.
+    #[error("{0}")]
+    Environment(String),
+}
+
+impl From<HomeError> for Failure {
+    fn from(error: HomeError) -> Failure {
+        match error {
+            HomeError::TooLong { .. } | HomeError::Networked { .. } => {
+                Failure::Config(error.to_string())
+            }
+            HomeError::Unusable { .. } => Failure::Environment(error.to_string()),
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        match error {
+            StoreError::TooNew { .. } | StoreError::OldSqlite { .. } => {
+                Failure::Config(error.to_string())
+            }
+            StoreError::Damaged { .. }
+            | StoreError::Full
+            | StoreError::Unwritable { .. }
+            | StoreError::Broken(_)
+            | StoreError::File { .. }
+            | StoreError::BadBackup { .. }
+            | StoreError::Sqlite(_) => Failure::Environment(error.to_string()),
+        }
+    }
+}
+
+/// Lives until it is told to stop or cannot go on.
+pub fn run(life: Life) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::Environment(error.to_string());
+    life.home.prepare()?;
+    let lock = take_lock(&life)?;
+    let heartbeat = match life.guarded {
+        true => Some(Heartbeat::start(life.settings.guard.heartbeat).map_err(failed)?),
+        false => None,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(64)
+        .enable_all()
+        .build()
+        .map_err(failed)?;
+    let ended = runtime.block_on(live(life, lock, heartbeat));
+    // What still hangs on a dead disk must not hold up the end.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    ended
+}
+
+/// Takes the home's lock, or says who has it.
+fn take_lock(life: &Life) -> Result<Lock, Failure> {
+    let home = life.home.root().display();
+    let mut lock = Lock::take(&life.home.lock()).map_err(|error| match error {
+        LockError::Held { holder } => {
+            let who = holder.map_or_else(
+                || "another process".to_owned(),
+                |holder| format!("process {}", holder.process.pid),
+            );
+            Failure::Environment(format!(
+                "{who} serves {home} already. `cmux daemon status` tells more; for a second daemon, \
+                 give it a CMUX_HOME of its own"
+            ))
+        }
+        LockError::File(error) => {
+            let path = life.home.lock();
+            Failure::Environment(format!("{} cannot be used: {error}", path.display()))
+        }
+    })?;
+    let holder = holder(life, None);
+    lock.note(&holder).map_err(|error| Failure::Environment(format!("{home}: {error}")))?;
+    Ok(lock)
+}
+
+fn holder(life: &Life, port: Option<u16>) -> Holder {
+    Holder { process: Process::myself(), since: clock::wall(), version: life.version.clone(), port }
+}
+
+async fn live(life: Life, mut lock: Lock, heartbeat: Option<Heartbeat>) -> Result<(), Failure> {
+    let environment = |error: &dyn std::fmt::Display| Failure::Environment(error.to_string());
+    let mut term = signal(SignalKind::terminate()).map_err(|error| environment(&error))?;
+    let mut int = signal(SignalKind::interrupt()).map_err(|error| environment(&error))?;
+    let address = SocketAddr::new(life.settings.host, life.settings.port);
+    let doors = Doors::open(address, &life.home.socket(), &life.home.config()).await;
+    let doors = doors.map_err(|error| environment(&error))?;
+    let port = doors.port();
+    let mind = match &life.safe_mode {
+        None => Some(awaken(&life).await?),
+        Some(_) => None,
+    };
+    lock.note(&holder(&life, Some(port))).map_err(|error| environment(&error))?;
+    let (closing, closing_seen) = watch::channel(false);
+    let (stop, mut stop_asked) = mpsc::channel(1);
+    let (faults, mut fault) = mpsc::channel(1);
+    let (clients, clients_gone) = mpsc::channel(1);
+    let app = Arc::new(App {
+        facts: facts(&life, port),
+        inbox: mind.as_ref().map(|mind| mind.inbox.clone()),
+        signs: mind.as_ref().map(|mind| mind.signs.clone()),
+        readers: Readers::of(&life.home.database()),
+        closing: closing_seen.clone(),
+        stop,
+        faults,
+        clients,
+    });
+    let serving = tokio::spawn(doors.serve(
+        http::on_socket(app.clone()),
+        http::on_port(app.clone()),
+        closing_seen,
+    ));
+    let inbox = mind.as_ref().map(|mind| mind.inbox.clone());
+    let beating = heartbeat.map(|heartbeat| tokio::spawn(heartbeat.live(inbox.clone())));
+    info!(port, home = %life.home.root().display(), "ready");
+    let mut kernel_end = mind.map(|mind| mind.end);
+    let end = tokio::select! {
+        _ = term.recv() => Ending::Stop(StopReason::Signal),
+        _ = int.recv() => Ending::Stop(StopReason::Signal),
+        Some(()) = stop_asked.recv() => Ending::Stop(StopReason::Asked),
+        Some(what) = fault.recv() => Ending::Damaged(what),
+        end = wait_for(&mut kernel_end) => Ending::Kernel(end),
+    };
+    drop(app);
+    let left = Leaving { closing, serving, clients_gone, inbox, kernel_end };
+    let ended = left.leave(end, &life).await;
+    if let Some(beating) = beating {
+        beating.abort();
+    }
+    ended
+}
+
+/// Why the daemon ends.
+enum Ending {
+    Stop(StopReason),
+    /// A reader found the store damaged.
+    Damaged(String),
+    Kernel(End),
+}
+
+/// The kernel, awake.
+struct Mind {
+    inbox: Inbox,
+    signs: Signs,
+    end: oneshot::Receiver<End>,
+}
+
+/// Opens the store, mending it if it must be, and starts the kernel and its hands.
+async fn awaken(life: &Life) -> Result<Mind, Failure> {
+    let reading = clock::read();
+    let (home, settings) = (&life.home, life.settings.store);
+    let database = home.database();
+    let opened = repair::open(&database, &home.backups(), LogId::new(Names.ulid()), reading.wall)?;
+    let kernel = Kernel::new(opened.store, settings);
+    let (hands, actions) = mpsc::channel(ACTIONS_MAX);
+    let clock = Clock::start(kernel.head().1, reading);
+    let disk = Disk::under(home, settings.ballast_bytes);
+    let kit = Kit { kernel, clock, hands, disk, database: database.clone() };
+    let started = inbox::start(kit).map_err(|error| Failure::Environment(error.to_string()));
+    let (inbox, signs, end) = started?;
+    let hands = Hands {
+        inbox: inbox.clone(),
+        database,
+        backups: home.backups(),
+        snapshots_keep: settings.snapshots_keep as usize,
+    };
+    tokio::spawn(hands.work(actions));
+    let report = Report::Started {
+        version: life.version.clone(),
+        pid: std::process::id(),
+        guarded: life.guarded,
+        news: opened.news,
+    };
+    // A store that cannot be written can still be read: it says so instead of ending.
+    if let Err(denied) = inbox.ask(report).await {
+        warn!(%denied, "the start could not be stored");
+    }
+    Ok(Mind { inbox, signs, end })
+}
+
+fn facts(life: &Life, port: u16) -> Facts {
+    Facts {
+        home: life.home.clone(),
+        version: life.version.clone(),
+        pid: std::process::id(),
+        port,
+        started_at: clock::wall(),
+        safe_mode: life.safe_mode.clone(),
+    }
+}
+
+/// Waits for the kernel to end by itself.
+async fn wait_for(kernel: &mut Option<oneshot::Receiver<End>>) -> End {
+    let Some(thread) = kernel else { return pending().await };
+    let ended = thread.await;
+    *kernel = None;
+    ended.unwrap_or_else(|_| End::Broken("the kernel panicked".to_owned()))
+}
+
+/// What is to be closed, in order.
+struct Leaving {
+    closing: watch::Sender<bool>,
+    serving: tokio::task::JoinHandle<std::io::Result<()>>,
+    clients_gone: mpsc::Receiver<()>,
+    inbox: Option<Inbox>,
+    kernel_end: Option<oneshot::Receiver<End>>,
+}
+
+impl Leaving {
+    async fn leave(mut self, why: Ending, life: &Life) -> Result<(), Failure> {
+        let ended = match why {
+            Ending::Stop(why) => {
+                info!(?why, "stopping");
+                if let Some(inbox) = &self.inbox {
+                    let _ = inbox.ask(Report::Stopping { why }).await;
+                }
+                Ok(())
+            }
+            Ending::Damaged(what) => {
+                error!(what, "the store is damaged: ending, to mend it at the next start");
+                if let Err(error) = repair::mark(&life.home.database(), &what) {
+                    error!(%error, "the damage could not be noted");
+                }
+                Err(Failure::Environment(format!("the store is damaged: {what}")))
+            }
+            Ending::Kernel(End::Told) => Ok(()),
+            Ending::Kernel(End::Broken(why)) => Err(Failure::Environment(why)),
+        };
+        self.closing.send_replace(true);
+        let drained = async {
+            let _ = (&mut self.serving).await;
+            let _ = self.clients_gone.recv().await;
+        };
+        if tokio::time::timeout(DRAIN_WITHIN, drained).await.is_err() {
+            warn!("not every client left in time");
+        }
+        if let Some(inbox) = self.inbox {
+            inbox.end();
+        }
+        if let Some(thread) = self.kernel_end {
+            let _ = thread.await;
+        }
+        let _ = std::fs::remove_file(life.home.socket());
+        ended
+    }
+}

@@ -1,0 +1,155 @@
+//! What each report changes.
+
+use std::collections::BTreeSet;
+
+use cmux_core::event::{Actor, Event, What};
+use cmux_core::id::SnapshotId;
+use cmux_core::plan::Subject;
+use cmux_core::project::{Found, Project, ProjectId};
+use cmux_core::report::{Answer, Ask, Refused, Report};
+use cmux_core::snapshot::Copied;
+use cmux_core::time::Timestamp;
+use cmux_store::{StoreError, Tx, projects, settings, snapshots};
+use serde_json::json;
+
+/// The setting that remembers which version ran last.
+const VERSION: &str = "daemon.version";
+
+/// What came of a report.
+pub(crate) struct Heard {
+    pub(crate) answer: Result<Answer, Refused>,
+    /// The subjects that must be planned for again.
+    pub(crate) touched: BTreeSet<Subject>,
+}
+
+impl Heard {
+    fn new(touched: impl IntoIterator<Item = Subject>) -> Heard {
+        Heard { answer: Ok(Answer::Heard), touched: touched.into_iter().collect() }
+    }
+
+    fn refused(why: Refused) -> Heard {
+        Heard { answer: Err(why), touched: BTreeSet::new() }
+    }
+}
+
+/// Stores what `report` changes.
+pub(crate) fn hear(tx: &mut Tx<'_>, report: &Report, now: Timestamp) -> Result<Heard, StoreError> {
+    match report {
+        Report::Started { version, pid, guarded, news } => {
+            for what in news {
+                tx.append(&Event::own(what.clone()), now)?;
+            }
+            started(tx, version, *pid, *guarded, now)
+        }
+        Report::Stopping { why } => {
+            tx.append(&Event::own(What::DaemonStopping { why: *why }), now)?;
+            Ok(Heard::new([]))
+        }
+        Report::ClockJumped { by_ms } => {
+            tx.append(&Event::own(What::ClockJumped { by_ms: *by_ms }), now)?;
+            Ok(Heard::new([]))
+        }
+        Report::Asked { actor, ask } => asked(tx, *actor, ask, now),
+        Report::ProjectLooked { project, found } => looked(tx, project, *found, now),
+        Report::SnapshotDone { snapshot, outcome } => copied(tx, *snapshot, outcome.clone(), now),
+        Report::Told { event } => {
+            tx.append(event, now)?;
+            Ok(Heard::new([]))
+        }
+        Report::Ping => Ok(Heard::new([])),
+    }
+}
+
+/// The first turn of a life plans for everything there is: what was under way may be lost.
+fn started(
+    tx: &mut Tx<'_>,
+    version: &str,
+    pid: u32,
+    guarded: bool,
+    now: Timestamp,
+) -> Result<Heard, StoreError> {
+    let before = settings::find(tx.view(), VERSION)?;
+    let upgraded_from = before.and_then(|before| before.as_str().map(ToOwned::to_owned));
+    let upgraded_from = upgraded_from.filter(|before| before != version);
+    settings::save(tx, VERSION, &json!(version))?;
+    let version = version.to_owned();
+    tx.append(&Event::own(What::DaemonStarted { version, pid, guarded, upgraded_from }), now)?;
+    let all = projects::all(tx.view())?.into_iter().map(|it| Subject::Project(it.id));
+    Ok(Heard::new(all.chain([Subject::Daemon])))
+}
+
+fn asked(tx: &mut Tx<'_>, actor: Actor, ask: &Ask, now: Timestamp) -> Result<Heard, StoreError> {
+    match ask {
+        Ask::AddProject { root, name } => add_project(tx, actor, root, name.as_deref(), now),
+        Ask::RemoveProject { id } => remove_project(tx, actor, id, now),
+    }
+}
+
+/// Asking twice is asking once: the project that is there already is the answer.
+fn add_project(
+    tx: &mut Tx<'_>,
+    actor: Actor,
+    root: &str,
+    name: Option<&str>,
+    now: Timestamp,
+) -> Result<Heard, StoreError> {
+    let new = match Project::new(root, name, now) {
+        Ok(new) => new,
+        Err(why) => return Ok(Heard::refused(why.into())),
+    };
+    if let Some(project) = projects::find(tx.view(), &new.id)? {
+        let answer = Ok(Answer::Project { project, created: false });
+        return Ok(Heard { answer, touched: BTreeSet::new() });
+    }
+    projects::save(tx, &new)?;
+    let what = What::ProjectAdded { name: new.name.clone(), root: new.root.clone() };
+    let event = Event { actor, ..Event::own_in(&new.id, what) };
+    tx.append(&event, now)?;
+    let touched = [Subject::Project(new.id.clone())].into();
+    Ok(Heard { answer: Ok(Answer::Project { project: new, created: true }), touched })
+}
+
+fn remove_project(
+    tx: &mut Tx<'_>,
+    actor: Actor,
+    id: &ProjectId,
+    now: Timestamp,
+) -> Result<Heard, StoreError> {
+    let Some(project) = projects::find(tx.view(), id)? else {
+        return Ok(Heard::refused(Refused::NoProject(id.clone())));
+    };
+    projects::remove(tx, id)?;
+    let what = What::ProjectRemoved { name: project.name, root: project.root };
+    tx.append(&Event { actor, ..Event::own_in(id, what) }, now)?;
+    Ok(Heard::new([Subject::Project(id.clone())]))
+}
+
+/// A look at a project that is forgotten by now changes nothing.
+fn looked(
+    tx: &mut Tx<'_>,
+    id: &ProjectId,
+    found: Found,
+    now: Timestamp,
+) -> Result<Heard, StoreError> {
+    let Some(project) = projects::find(tx.view(), id)? else { return Ok(Heard::new([])) };
+    let (project, news) = project.after(found, now);
+    projects::save(tx, &project)?;
+    if let Some(what) = news {
+        tx.append(&Event::own_in(id, what), now)?;
+    }
+    Ok(Heard::new([Subject::Project(id.clone())]))
+}
+
+/// News of a copy that is over already changes nothing.
+fn copied(
+    tx: &mut Tx<'_>,
+    id: SnapshotId,
+    outcome: Result<Copied, String>,
+    now: Timestamp,
+) -> Result<Heard, StoreError> {
+    let Some(snapshot) = snapshots::find(tx.view(), id)? else { return Ok(Heard::new([])) };
+    let Ok((snapshot, what)) = snapshot.after(outcome, now) else { return Ok(Heard::new([])) };
+    snapshots::save(tx, &snapshot)?;
+    tx.append(&Event::own(what), now)?;
+    Ok(Heard::new([Subject::Daemon]))
+}

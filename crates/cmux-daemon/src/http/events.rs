@@ -1,0 +1,79 @@
+//! The log over HTTP.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use cmux_core::id::EventId;
+use cmux_store::events::{self, Filter, Row};
+use cmux_store::{StoreError, logs};
+use cmux_wire::event as wire;
+use cmux_wire::time::Time;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::http::App;
+use crate::http::extract::Query;
+use crate::http::problem::Oops;
+
+/// How many events are told if nobody says.
+const LIMIT: u32 = 100;
+
+/// Which events are wanted.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Wanted {
+    pub(crate) since: Option<i64>,
+    pub(crate) limit: Option<u32>,
+    pub(crate) project: Option<String>,
+    pub(crate) agent: Option<String>,
+    pub(crate) kind: Option<String>,
+    pub(crate) log: Option<String>,
+}
+
+impl Wanted {
+    pub(crate) fn filter(&self) -> Filter {
+        Filter { project: self.project.clone(), agent: self.agent.clone(), kind: self.kind.clone() }
+    }
+}
+
+/// Tells the events after `since`, or without it the newest, oldest first.
+pub(crate) async fn list(
+    State(app): State<Arc<App>>,
+    Query(wanted): Query<Wanted>,
+) -> Result<Json<wire::Events>, Oops> {
+    let limit = wanted.limit.unwrap_or(LIMIT);
+    if limit == 0 || limit > events::PAGE_MAX {
+        return Err(Oops::bad_request(format!("`limit` must be 1 to {}", events::PAGE_MAX)));
+    }
+    let found = app.read(move |view| {
+        let filter = wanted.filter();
+        let rows = match wanted.since {
+            Some(since) => events::after(view, EventId(since), limit, &filter)?,
+            None => events::newest(view, limit, &filter)?,
+        };
+        let log = logs::current(view)?.map_or_else(String::new, |log| log.to_string());
+        let events = rows.into_iter().map(say).collect::<Result<_, _>>()?;
+        Ok(wire::Events { log, events, head: events::head(view)?.id.0 })
+    });
+    found.await.map(Json)
+}
+
+/// Returns `row` as clients see it.
+pub(crate) fn say(row: Row) -> Result<wire::Event, StoreError> {
+    let damaged = |error| StoreError::Damaged { what: format!("event {}: {error}", row.id) };
+    let data: Value = serde_json::from_str(&row.data).map_err(damaged)?;
+    Ok(wire::Event {
+        id: row.id.0,
+        v: row.v,
+        at: Time::from_millis(row.at.0),
+        kind: row.kind,
+        project: row.project,
+        agent: row.agent,
+        run: row.run,
+        subject: row.subject,
+        cause: row.cause,
+        actor: row.actor,
+        data,
+    })
+}

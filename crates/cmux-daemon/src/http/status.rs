@@ -1,0 +1,132 @@
+//! The daemon over HTTP: how it is, and the end of it.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use cmux_core::id::EventId;
+use cmux_core::snapshot::{SnapshotKind, SnapshotState};
+use cmux_core::time::Timestamp;
+use cmux_drivers::{clock, disk, lock};
+use cmux_store::events::{self, Filter, Row};
+use cmux_store::{StoreError, View, logs, projects, snapshots};
+use cmux_wire::daemon::{DaemonStatus, Notice, Status, Stopping, StoreStatus};
+use cmux_wire::time::Time;
+
+use crate::http::problem::Oops;
+use crate::http::{App, health};
+
+/// How long a person is reminded of what befell the store.
+const NOTICE_DAYS: i64 = 7;
+
+/// What befalls a store and must not go unnoticed.
+const NOTICES: [&str; 3] = ["store.repaired", "store.restored", "snapshot.failed"];
+
+pub(crate) async fn daemon(State(app): State<Arc<App>>) -> Json<DaemonStatus> {
+    Json(say_daemon(&app))
+}
+
+fn say_daemon(app: &App) -> DaemonStatus {
+    let facts = &app.facts;
+    let guard = lock::holder(&facts.home.guard_lock()).ok().flatten();
+    DaemonStatus {
+        running: true,
+        ready: health::kernel(app).why.is_none() && health::store(app).why.is_none(),
+        pid: Some(facts.pid),
+        guard_pid: guard.map(|guard| guard.process.pid),
+        version: facts.version.clone(),
+        port: Some(facts.port),
+        home: facts.home.root().display().to_string(),
+        started_at: Some(Time::from_millis(facts.started_at.0)),
+        safe_mode: facts.safe_mode.clone(),
+    }
+}
+
+pub(crate) async fn show(State(app): State<Arc<App>>) -> Result<Json<Status>, Oops> {
+    let found = app.read(glance).await;
+    let (head, log, projects, last_snapshot_at, notices, unread) = match found {
+        Ok(glance) => (
+            glance.head,
+            glance.log,
+            glance.projects,
+            glance.last_snapshot_at,
+            glance.notices,
+            None,
+        ),
+        Err(oops) => (EventId(0), None, Vec::new(), None, Vec::new(), Some(oops.detail())),
+    };
+    let trouble = health::store(&app).why.or(unread);
+    let home = &app.facts.home;
+    Ok(Json(Status {
+        daemon: say_daemon(&app),
+        store: StoreStatus {
+            status: if trouble.is_none() { "healthy" } else { "degraded" }.to_owned(),
+            why: trouble,
+            log,
+            head: head.0,
+            bytes: std::fs::metadata(home.database()).map_or(0, |file| file.len()),
+            free_bytes: disk::free_bytes(home.root()).unwrap_or(0),
+            last_snapshot_at,
+            notices,
+        },
+        projects,
+    }))
+}
+
+/// What one look at the store shows.
+struct Glance {
+    head: EventId,
+    log: Option<String>,
+    projects: Vec<cmux_wire::project::Project>,
+    last_snapshot_at: Option<Time>,
+    notices: Vec<Notice>,
+}
+
+fn glance(view: View<'_>) -> Result<Glance, StoreError> {
+    let newest = snapshots::newest(view, SnapshotKind::Daily)?.map(|snapshot| snapshot.state);
+    let taken_at = match newest {
+        Some(SnapshotState::Taken { at, .. }) => Some(Time::from_millis(at.0)),
+        Some(SnapshotState::Underway { .. } | SnapshotState::Failed { .. }) | None => None,
+    };
+    let since = Timestamp(clock::wall().0 - NOTICE_DAYS * 86_400_000);
+    let mut notices = Vec::new();
+    for kind in NOTICES {
+        let filter = Filter { kind: Some(kind.to_owned()), ..Filter::default() };
+        let rows = events::newest(view, 1, &filter)?;
+        notices.extend(rows.into_iter().filter(|row| row.at >= since).map(say_notice));
+    }
+    Ok(Glance {
+        head: events::head(view)?.id,
+        log: logs::current(view)?.map(|log| log.to_string()),
+        projects: projects::all(view)?.iter().map(crate::http::projects::say).collect(),
+        last_snapshot_at: taken_at,
+        notices,
+    })
+}
+
+/// Returns an event in words for a person.
+fn say_notice(row: Row) -> Notice {
+    let data: serde_json::Value = serde_json::from_str(&row.data).unwrap_or_default();
+    let text = |name: &str| data[name].as_str().unwrap_or_default().to_owned();
+    let said = match row.kind.as_str() {
+        "store.repaired" => format!(
+            "the store was damaged ({}) and mended from {}: {} events kept, {} known to be missing. \
+             The damaged file is at {}",
+            text("what_was_wrong"),
+            text("source"),
+            data["events_kept"],
+            data["events_missing"],
+            text("kept_at")
+        ),
+        "store.restored" => format!("the store was restored from {}", text("from")),
+        _ => format!("a snapshot could not be taken: {}", text("why")),
+    };
+    Notice { at: Time::from_millis(row.at.0), kind: row.kind, text: said }
+}
+
+pub(crate) async fn stop(State(app): State<Arc<App>>) -> (StatusCode, Json<Stopping>) {
+    // If the place is taken, somebody has asked already.
+    let _ = app.stop.try_send(());
+    (StatusCode::ACCEPTED, Json(Stopping { pid: app.facts.pid }))
+}

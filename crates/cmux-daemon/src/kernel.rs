@@ -1,0 +1,184 @@
+//! One turn of the loop: hear all that waits, plan for what it touched, and store both at once.
+//!
+//! The kernel keeps nothing in memory that is not in the store. A crash therefore loses nothing but
+//! actions, and those are planned again.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use cmux_core::event::{Event, What};
+use cmux_core::id::{EventId, LogId, NewIds};
+use cmux_core::plan::{self, Action, Plan, Record, Subject};
+use cmux_core::report::{Answer, Refused, Report};
+use cmux_core::settings::StoreSettings;
+use cmux_core::snapshot::SnapshotKind;
+use cmux_core::time::Timestamp;
+use cmux_store::{Store, StoreError, Tx, logs, payloads, projects, snapshots, wake};
+
+use crate::hear::hear;
+
+/// The most subjects that are planned for in one turn because their time has come.
+const DUE_MAX: u32 = 256;
+
+/// How long a subject that could not be planned for is left alone.
+const LEFT_ALONE: Duration = Duration::from_mins(1);
+
+/// The one writer of the store.
+#[derive(Debug)]
+pub struct Kernel {
+    store: Store,
+    settings: StoreSettings,
+}
+
+/// What came of a turn. All of it is on the disk.
+#[derive(Debug)]
+pub struct Turn {
+    /// What to answer to each report, in their order.
+    pub answers: Vec<Result<Answer, Denied>>,
+    pub actions: Vec<Action>,
+    /// When something is due again.
+    pub wake_at: Option<Timestamp>,
+    /// What went wrong with a subject and was left alone.
+    pub left: Vec<(Subject, String)>,
+}
+
+/// Why a report was not taken. Nothing of it was stored.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Denied {
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// The store did not take its rows, for a reason that concerns it alone.
+    #[error("it could not be stored: {0}")]
+    Unstored(String),
+    #[error("there is no room left on the disk")]
+    Full,
+    /// The store failed as a whole, and the daemon is about to start again.
+    #[error("the store failed: {0}")]
+    Broken(String),
+    #[error("the daemon is stopping")]
+    Stopping,
+    #[error("too much is waiting already")]
+    Busy,
+}
+
+impl Kernel {
+    pub fn new(store: Store, settings: StoreSettings) -> Kernel {
+        Kernel { store, settings }
+    }
+
+    /// Returns the newest event, and when it was written if there is one.
+    pub fn head(&self) -> (EventId, Option<Timestamp>) {
+        (self.store.head().id, self.store.head().at)
+    }
+
+    pub fn log(&self) -> LogId {
+        self.store.log()
+    }
+
+    /// Takes all of `reports` and what is due at `now` into one commit.
+    pub fn turn(
+        &mut self,
+        reports: &[Report],
+        now: Timestamp,
+        ids: &mut dyn NewIds,
+    ) -> Result<Turn, StoreError> {
+        let settings = self.settings;
+        self.store.turn(|tx| {
+            let mut answers = Vec::with_capacity(reports.len());
+            let mut touched = BTreeSet::new();
+            for report in reports {
+                let heard = tx.part(|tx| hear(tx, report, now))?;
+                answers.push(match heard {
+                    Ok(heard) => {
+                        touched.extend(heard.touched);
+                        heard.answer.map_err(Denied::Refused)
+                    }
+                    Err(error) => Err(Denied::Unstored(error.to_string())),
+                });
+            }
+            touched.extend(wake::due(tx.view(), now, DUE_MAX)?);
+            let mut turn = Turn { answers, actions: Vec::new(), wake_at: None, left: Vec::new() };
+            for subject in touched {
+                let planned = tx.part(|tx| act(tx, &subject, &settings, now, ids))?;
+                match planned {
+                    Ok(actions) => turn.actions.extend(actions),
+                    Err(error) => {
+                        wake::set(tx, &subject, Some(now + LEFT_ALONE))?;
+                        turn.left.push((subject, error.to_string()));
+                    }
+                }
+            }
+            turn.wake_at = wake::next(tx.view())?;
+            Ok(turn)
+        })
+    }
+
+    /// Moves what was written into the database itself, as far as readers let it.
+    pub fn settle(&mut self) -> Result<(), StoreError> {
+        self.store.checkpoint()
+    }
+
+    /// Makes every commit fail from now on, for tests of a disk that does not take it.
+    pub fn refuse_commits(&mut self, refuse: bool) -> Result<(), StoreError> {
+        self.store.refuse_commits(refuse)
+    }
+}
+
+/// Plans for `subject`, stores the plan's records, and returns what to do once they are on the disk.
+fn act(
+    tx: &mut Tx<'_>,
+    subject: &Subject,
+    settings: &StoreSettings,
+    now: Timestamp,
+    ids: &mut dyn NewIds,
+) -> Result<Vec<Action>, StoreError> {
+    let plan = plan_for(tx, subject, settings, now, ids)?;
+    wake::set(tx, subject, plan.wake_at)?;
+    let mut actions = Vec::new();
+    for step in plan.steps {
+        match step.record {
+            Some(Record::Project(project)) => projects::save(tx, &project)?,
+            Some(Record::Snapshot(snapshot)) => snapshots::save(tx, &snapshot)?,
+            Some(Record::PayloadsPruned { before }) => prune(tx, before, now)?,
+            None => {}
+        }
+        if let Some(event) = step.event {
+            tx.append(&event, now)?;
+        }
+        actions.extend(step.action);
+    }
+    Ok(actions)
+}
+
+fn plan_for(
+    tx: &Tx<'_>,
+    subject: &Subject,
+    settings: &StoreSettings,
+    now: Timestamp,
+    ids: &mut dyn NewIds,
+) -> Result<Plan, StoreError> {
+    match subject {
+        Subject::Daemon => {
+            let last = snapshots::newest(tx.view(), SnapshotKind::Daily)?;
+            let world = plan::snapshots::World {
+                last: last.as_ref(),
+                store_since: logs::since(tx.view())?,
+                every: settings.snapshot_every,
+                payloads_keep: settings.payloads_keep,
+            };
+            Ok(plan::snapshots::plan(world, now, ids))
+        }
+        Subject::Project(id) => {
+            let project = projects::find(tx.view(), id)?;
+            Ok(project.map_or_else(Plan::default, |it| plan::projects::plan(&it, now)))
+        }
+    }
+}
+
+fn prune(tx: &mut Tx<'_>, before: Timestamp, now: Timestamp) -> Result<(), StoreError> {
+    let rows = payloads::prune(tx, before)?;
+    if rows > 0 {
+        tx.append(&Event::own(What::PayloadsPruned { rows }), now)?;
+    }
+    Ok(())
+}
