@@ -5,6 +5,7 @@
 
 pub mod clock;
 pub mod disk;
+pub mod doctor;
 pub mod event;
 pub mod guard;
 pub mod id;

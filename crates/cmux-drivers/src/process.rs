@@ -2,9 +2,11 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use procfs::net::TcpState;
 use procfs::process::{FDTarget, all_processes};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 /// A process, told apart from a later one of the same number by when it started.
@@ -44,6 +46,22 @@ impl Process {
             return Err(gone());
         }
         Ok(pidfd_send_signal(&handle, signal)?)
+    }
+}
+
+impl Process {
+    /// Waits until the process has ended. Returns whether it has, when `patience` is over.
+    pub fn wait_end(&self, patience: Duration) -> bool {
+        let Some(pid) = Pid::from_raw(self.pid.cast_signed()) else { return true };
+        let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { return true };
+        if !self.is_alive() {
+            return true;
+        }
+        let patience = Timespec::try_from(patience).ok();
+        let mut handles = [PollFd::new(&handle, PollFlags::IN)];
+        // A handle becomes readable when its process ends, whoever its parent is.
+        let _ = poll(&mut handles, patience.as_ref());
+        !self.is_alive()
     }
 }
 
@@ -98,7 +116,9 @@ mod tests {
     fn a_child_is_ended_by_name_and_gone() {
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
         let process = Process::find(child.id()).unwrap();
+        assert!(!process.wait_end(Duration::ZERO));
         process.signal(Signal::TERM).unwrap();
+        assert!(process.wait_end(Duration::from_mins(1)));
         child.wait().unwrap();
         assert!(!process.is_alive());
     }

@@ -1,0 +1,13 @@
+//! The commands, one file each.
+
+pub(crate) mod audit;
+pub(crate) mod daemon;
+pub(crate) mod db;
+pub(crate) mod doctor;
+pub(crate) mod down;
+pub(crate) mod events;
+pub(crate) mod project;
+pub(crate) mod start;
+pub(crate) mod status;
+pub(crate) mod stop;
+pub(crate) mod up;

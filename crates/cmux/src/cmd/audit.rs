@@ -1,0 +1,51 @@
+//! `cmux audit`: whether the log is as it was written.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Subcommand;
+use cmux_daemon::offline;
+use cmux_wire::client::ClientError;
+use cmux_wire::store::Audit as Wire;
+
+use crate::cli::{Common, wait};
+use crate::fail::Fail;
+use crate::place;
+use crate::say::Say;
+
+/// A long log takes its time.
+const PATIENCE: Duration = Duration::from_mins(30);
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Audit {
+    /// Walk the chain of hashes, and name the first event that does not fit
+    Verify,
+}
+
+impl Audit {
+    pub(crate) fn run(self, common: &Common, say: Say) -> Result<ExitCode, Fail> {
+        let Audit::Verify = self;
+        let home = place::home(common.home.as_deref())?;
+        let asked = wait(async { Ok(place::client(&home).patient(PATIENCE).audit().await) })?;
+        let audit = match asked {
+            Err(ClientError::NoDaemon) => offline::audit(&home)?,
+            asked => asked?,
+        };
+        say.show(&audit, tell)?;
+        Ok(if audit.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+fn tell(audit: &Wire) -> String {
+    match &audit.misfit {
+        None => format!(
+            "the log is whole: {} events up to {}, checked against {} backups",
+            audit.events, audit.head, audit.anchors
+        ),
+        Some(misfit) => format!(
+            "event {} does not fit: {}\n  `cmux db restore FILE` puts a backup in its place; those \
+             taken by cmux are in the home's backups/",
+            misfit.id, misfit.why
+        ),
+    }
+}

@@ -1,0 +1,154 @@
+//! `cmux doctor`: everything that cmux depends on.
+
+use std::env;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+
+use cmux_core::doctor::{DaemonState, Facts, Finding, Level, PortState, judge};
+use cmux_core::settings::Settings;
+use cmux_core::time::Timestamp;
+use cmux_drivers::home::Home;
+use cmux_drivers::process::port_holder;
+use cmux_drivers::{clock, disk, lock, tools};
+use cmux_wire::client::EventQuery;
+use serde::Serialize;
+
+use crate::cli::{Common, wait};
+use crate::fail::Fail;
+use crate::place;
+use crate::say::{Say, Tone, plain, toned};
+
+/// The agents that cmux knows, and the programs that they are.
+const AGENTS: [(&str, &str); 6] = [
+    ("claude", "claude"),
+    ("codex", "codex"),
+    ("gemini", "gemini"),
+    ("opencode", "opencode"),
+    ("hermes", "hermes"),
+    ("antigravity", "agy"),
+];
+
+#[derive(Debug, Serialize)]
+struct Report {
+    ok: bool,
+    checks: Vec<Check>,
+}
+
+#[derive(Debug, Serialize)]
+struct Check {
+    name: &'static str,
+    /// `ok`, `warning` or `bad`.
+    status: &'static str,
+    detail: String,
+    remedy: Option<String>,
+}
+
+pub(crate) fn run(common: &Common, say: Say) -> Result<ExitCode, Fail> {
+    let home = place::home(common.home.as_deref())?;
+    let findings = judge(&look(&home));
+    let ok = findings.iter().all(|finding| finding.level != Level::Bad);
+    let report = Report { ok, checks: findings.iter().map(check).collect() };
+    say.show(&report, |_| tell(&findings, say))?;
+    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn look(home: &Home) -> Facts {
+    let settings = place::settings(home);
+    let config_error = settings.as_ref().err().map(|fail| fail.what.clone());
+    let settings = settings.unwrap_or_default();
+    let is_there = home.root().exists();
+    let mut facts = Facts {
+        tmux: version_of("tmux", "-V"),
+        git: version_of("git", "--version"),
+        agents: AGENTS.iter().map(|(kind, name)| (*kind, version_of(name, "--version"))).collect(),
+        home: home.root().display().to_string(),
+        file_system: home.root().ancestors().find(|it| it.exists()).and_then(disk::kind),
+        free_bytes: is_there.then(|| disk::free_bytes(home.root()).ok()).flatten(),
+        home_error: if is_there { home.prepare().err().map(|it| it.to_string()) } else { None },
+        port: settings.port,
+        port_state: port(home, &settings),
+        config_error,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        program: env::current_exe().map_or_else(|_| String::new(), |it| it.display().to_string()),
+        on_path: on_path("cmux"),
+        wall: clock::wall(),
+        ..Facts::default()
+    };
+    ask_daemon(home, &mut facts);
+    facts
+}
+
+/// Adds what the daemon has to say, if there is one.
+fn ask_daemon(home: &Home, facts: &mut Facts) {
+    let client = place::client(home);
+    let newest = EventQuery { limit: Some(1), ..EventQuery::default() };
+    let asked = wait(async {
+        let status = client.status().await?;
+        Ok((status, client.events(&newest).await?))
+    });
+    match (asked, lock::holder(&home.lock()).ok().flatten()) {
+        (Ok((status, events)), _) => {
+            facts.daemon = DaemonState::On {
+                version: status.daemon.version,
+                guarded: status.daemon.guard_pid.is_some(),
+                safe_mode: status.daemon.safe_mode,
+            };
+            facts.newest_event = events.events.last().map(|event| Timestamp(event.at.millis()));
+            facts.store_trouble.extend(status.store.why);
+            facts.store_trouble.extend(status.store.notices.into_iter().map(|it| it.text));
+        }
+        (Err(_), Some(holder)) => facts.daemon = DaemonState::Silent { pid: holder.process.pid },
+        (Err(_), None) => facts.daemon = DaemonState::Off,
+    }
+}
+
+fn port(home: &Home, settings: &Settings) -> PortState {
+    let Some(holder) = port_holder(SocketAddr::new(settings.host, settings.port)) else {
+        return PortState::Free;
+    };
+    let ours = lock::holder(&home.lock()).ok().flatten().map(|it| it.process.pid);
+    if ours == Some(holder.pid) {
+        return PortState::Ours;
+    }
+    PortState::Taken { by: format!("{} (process {})", holder.name, holder.pid) }
+}
+
+fn version_of(name: &str, argument: &str) -> Option<String> {
+    let path = env::var_os("PATH")?;
+    let program = tools::find_all(name, &path).into_iter().next()?;
+    let said = tools::version(&program, argument);
+    Some(said.unwrap_or_else(|| format!("{}, version unknown", program.display())))
+}
+
+fn on_path(name: &str) -> Vec<String> {
+    let Some(path) = env::var_os("PATH") else { return Vec::new() };
+    let found = tools::find_all(name, &path);
+    // A link to this program is this program.
+    found.into_iter().map(|it| it.canonicalize().unwrap_or(it).display().to_string()).collect()
+}
+
+fn check(finding: &Finding) -> Check {
+    let status = match finding.level {
+        Level::Good => "ok",
+        Level::Warning => "warning",
+        Level::Bad => "bad",
+    };
+    let (detail, remedy) = (finding.detail.clone(), finding.remedy.clone());
+    Check { name: finding.name, status, detail, remedy }
+}
+
+fn tell(findings: &[Finding], say: Say) -> String {
+    let mut rows = Vec::new();
+    for finding in findings {
+        let mark = match finding.level {
+            Level::Good => toned("ok", Tone::Good),
+            Level::Warning => toned("!", Tone::Warning),
+            Level::Bad => toned("✗", Tone::Bad),
+        };
+        rows.push(vec![mark, toned(finding.name, Tone::Strong), plain(&finding.detail)]);
+        if let Some(remedy) = &finding.remedy {
+            rows.push(vec![plain(""), plain(""), toned(format!("→ {remedy}"), Tone::Faint)]);
+        }
+    }
+    say.table(&rows)
+}

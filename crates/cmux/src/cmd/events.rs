@@ -1,0 +1,145 @@
+//! `cmux events`: the log of everything that happened.
+
+use std::time::Duration;
+
+use clap::Args;
+use cmux_wire::client::{Client, ClientError, EventQuery};
+use cmux_wire::event::{Event, Notice};
+use cmux_wire::stream::Told;
+
+use crate::cli::{Common, wait};
+use crate::fail::Fail;
+use crate::place;
+use crate::say::{Say, Tone, clean};
+
+/// How long to wait before a daemon that went away is tried again.
+const RETRY_AFTER: Duration = Duration::from_millis(500);
+
+#[derive(Debug, Args)]
+pub(crate) struct Events {
+    /// Go on and show each event as it comes
+    #[arg(short, long)]
+    follow: bool,
+    /// Only those after this one; without it, the newest
+    #[arg(long, value_name = "ID")]
+    since: Option<i64>,
+    /// At most so many; with --follow, so many of the past
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 50,
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    limit: u32,
+    /// Only of this kind, or of all that begin so if it ends in a dot
+    #[arg(long, value_name = "KIND")]
+    kind: Option<String>,
+    /// Only in this project
+    #[arg(long, value_name = "ID")]
+    project: Option<String>,
+    /// Only of this agent
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
+}
+
+impl Events {
+    pub(crate) fn run(self, common: &Common, say: Say) -> Result<(), Fail> {
+        let home = place::home(common.home.as_deref())?;
+        let client = place::client(&home);
+        let query = EventQuery {
+            since: self.since,
+            limit: Some(self.limit),
+            project: self.project,
+            agent: self.agent,
+            kind: self.kind,
+            log: None,
+        };
+        wait(async {
+            let past = client.events(&query).await?;
+            for event in &past.events {
+                show(event, say)?;
+            }
+            if !self.follow {
+                return Ok(());
+            }
+            let since = past.events.last().map_or(past.head, |last| last.id);
+            follow(
+                &client,
+                EventQuery { since: Some(since), log: Some(past.log), limit: None, ..query },
+                say,
+            )
+            .await
+        })
+    }
+}
+
+/// Shows each event as it comes, through as many lives of the daemon as there are.
+async fn follow(client: &Client, mut query: EventQuery, say: Say) -> Result<(), Fail> {
+    loop {
+        match client.follow(&query).await {
+            Ok(mut stream) => {
+                while let Ok(Some(told)) = stream.next().await {
+                    hear(told, &mut query, say)?;
+                }
+            }
+            Err(ClientError::NoDaemon | ClientError::Broken(_) | ClientError::TimedOut(_)) => {}
+            Err(error @ (ClientError::Refused(_) | ClientError::Nonsense(_))) => {
+                return Err(error.into());
+            }
+        }
+        tokio::time::sleep(RETRY_AFTER).await;
+    }
+}
+
+/// Shows what was told, and notes how far it goes.
+fn hear(told: Told, query: &mut EventQuery, say: Say) -> Result<(), Fail> {
+    match told {
+        Told::Event(event) => {
+            query.since = Some(event.id);
+            show(&event, say)
+        }
+        Told::Notice(Notice::Hello { log, head: _ }) => {
+            query.log = Some(log);
+            Ok(())
+        }
+        Told::Notice(Notice::Reset) => {
+            query.since = Some(0);
+            note("another log has begun: showing it from its start")
+        }
+        Told::Notice(Notice::Lagged { resume }) => {
+            query.since = Some(resume);
+            Ok(())
+        }
+        Told::Notice(Notice::Goodbye { .. }) => note("the daemon has stopped: waiting for it"),
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "it is not part of the log")]
+fn note(text: &str) -> Result<(), Fail> {
+    eprintln!("{text}");
+    Ok(())
+}
+
+fn show(event: &Event, say: Say) -> Result<(), Fail> {
+    if say.json {
+        return say.json(event);
+    }
+    let about = event.project.as_deref().or(event.agent.as_deref()).unwrap_or("");
+    let data = event.data.as_object().map_or_else(|| event.data.to_string(), tell);
+    say.line(
+        format!(
+            "{}  {}  {}  {}  {}",
+            say.paint(&format!("{:>6}", event.id), Tone::Faint),
+            say.paint(&event.at.to_string(), Tone::Faint),
+            say.paint(&format!("{:<18}", clean(&event.kind)), Tone::Strong),
+            clean(about),
+            data
+        )
+        .trim_end(),
+    )
+}
+
+/// Returns the fields of an event in a line.
+fn tell(fields: &serde_json::Map<String, serde_json::Value>) -> String {
+    let said = fields.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| {
+        let text = value.as_str().map_or_else(|| value.to_string(), clean);
+        format!("{name}={text}")
+    });
+    said.collect::<Vec<String>>().join(" ")
+}

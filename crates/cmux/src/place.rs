@@ -1,0 +1,49 @@
+//! Where this command works: which home, which settings, which project.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use cmux_core::settings::Settings;
+use cmux_drivers::home::{Home, default_root};
+use cmux_drivers::{config, folder};
+use cmux_wire::client::Client;
+use cmux_wire::project::NewProject;
+
+use crate::fail::Fail;
+
+/// Returns the home that `--home` or `CMUX_HOME` names, or the one there is otherwise.
+pub(crate) fn home(named: Option<&Path>) -> Result<Home, Fail> {
+    let nowhere = || {
+        Fail::failed("cannot tell where to keep things: neither HOME nor CMUX_HOME is set")
+            .hint("set CMUX_HOME to a folder of your own")
+    };
+    let root = match named {
+        Some(root) if root.as_os_str().is_empty() => return Err(nowhere()),
+        Some(root) => root.to_owned(),
+        None => {
+            let state = env::var_os("XDG_STATE_HOME").map(PathBuf::from);
+            let user = env::home_dir().filter(|home| home.is_absolute());
+            default_root(state.as_deref(), user.as_deref()).ok_or_else(nowhere)?
+        }
+    };
+    let root = std::path::absolute(&root)
+        .map_err(|error| Fail::failed(format!("{}: {error}", root.display())))?;
+    Ok(Home::at(root))
+}
+
+/// Returns the settings that hold in `home`.
+pub(crate) fn settings(home: &Home) -> Result<Settings, Fail> {
+    Ok(config::load(&home.config(), |name| env::var(name).ok())?)
+}
+
+/// Returns a way to the daemon of `home`.
+pub(crate) fn client(home: &Home) -> Client {
+    Client::new(&home.socket())
+}
+
+/// Returns what is to be said of the project that `folder` belongs to, to have it added.
+pub(crate) fn project(folder: &Path, name: Option<String>) -> Result<NewProject, Fail> {
+    let root = folder::project_root(folder)?;
+    let config = config::load_project(Path::new(&root))?;
+    Ok(NewProject { root, name: name.or(config.name) })
+}

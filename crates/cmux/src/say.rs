@@ -1,0 +1,161 @@
+//! What is said to people and to scripts.
+//!
+//! People get aligned text, coloured only on a terminal; scripts get JSON. Both come through here.
+
+use std::env;
+use std::io::{self, IsTerminal, Write};
+
+use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
+
+use crate::fail::Fail;
+
+/// How this command speaks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Say {
+    pub(crate) json: bool,
+    colour: bool,
+}
+
+/// What a piece of text is, for its colour.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Tone {
+    Plain,
+    Strong,
+    Faint,
+    Good,
+    Warning,
+    Bad,
+}
+
+/// A piece of text in a tone.
+pub(crate) type Cell = (String, Tone);
+
+impl Say {
+    pub(crate) fn new(json: bool) -> Say {
+        let wanted = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        Say { json, colour: wanted && !json && io::stdout().is_terminal() }
+    }
+
+    /// Says `document` to a script, or what `tell` says of it to a person.
+    pub(crate) fn show<T: Serialize>(
+        self,
+        document: &T,
+        tell: impl FnOnce(&T) -> String,
+    ) -> Result<(), Fail> {
+        if self.json { self.json(document) } else { self.line(tell(document).trim_end()) }
+    }
+
+    /// Says one JSON document on a line of its own.
+    pub(crate) fn json(self, document: &impl Serialize) -> Result<(), Fail> {
+        let text = serde_json::to_string(document);
+        self.line(&text.map_err(|error| Fail::failed(error.to_string()))?)
+    }
+
+    /// Says a line. Whoever stopped listening, as `head` does, has heard enough.
+    pub(crate) fn line(self, line: &str) -> Result<(), Fail> {
+        match writeln!(io::stdout().lock(), "{line}") {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
+            said => said.map_err(|error| Fail::failed(format!("cannot write: {error}"))),
+        }
+    }
+
+    pub(crate) fn paint(self, text: &str, tone: Tone) -> String {
+        let code = match tone {
+            Tone::Plain => "",
+            Tone::Strong => "1",
+            Tone::Faint => "2",
+            Tone::Good => "32",
+            Tone::Warning => "33",
+            Tone::Bad => "31",
+        };
+        if self.colour && !code.is_empty() {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// Returns `rows` with their columns aligned.
+    pub(crate) fn table(self, rows: &[Vec<Cell>]) -> String {
+        let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |column: usize| {
+            let cells = rows.iter().filter_map(|row| row.get(column));
+            cells.map(|(text, _)| text.width()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        let mut table = String::new();
+        for row in rows {
+            let mut line = String::new();
+            for (column, (text, tone)) in row.iter().enumerate() {
+                line += &self.paint(text, *tone);
+                if column + 1 < row.len() {
+                    line += &" ".repeat(widths[column] - text.width() + 2);
+                }
+            }
+            table += line.trim_end();
+            table.push('\n');
+        }
+        table
+    }
+}
+
+/// Returns a cell of plain text.
+pub(crate) fn plain(text: impl Into<String>) -> Cell {
+    (clean(&text.into()), Tone::Plain)
+}
+
+/// Returns a cell in a tone.
+pub(crate) fn toned(text: impl Into<String>, tone: Tone) -> Cell {
+    (clean(&text.into()), tone)
+}
+
+/// Returns `text` without what could move the cursor or change colours.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// Returns how long so many milliseconds are, in the unit that suits them.
+pub(crate) fn span(millis: i64) -> String {
+    let seconds = millis.max(0) / 1000;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..172_800 => format!("{} h", seconds / 3600),
+        172_800.. => format!("{} days", seconds / 86_400),
+        ..0 => String::new(),
+    }
+}
+
+/// Returns so many bytes in the unit that suits them.
+pub(crate) fn size(bytes: u64) -> String {
+    match bytes {
+        0..10_000 => format!("{bytes} B"),
+        10_000..10_000_000 => format!("{} KB", bytes / 1000),
+        10_000_000..10_000_000_000 => format!("{} MB", bytes / 1_000_000),
+        10_000_000_000.. => format!("{} GB", bytes / 1_000_000_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned_by_what_is_seen() {
+        let say = Say { json: false, colour: false };
+        let table = say.table(&[
+            vec![plain("a"), plain("bc")],
+            vec![plain("日本"), plain("d")],
+            vec![plain("x\u{1b}[1m"), plain("")],
+        ]);
+        assert_eq!(table, "a       bc\n日本    d\nx\u{fffd}[1m\n");
+    }
+
+    #[test]
+    fn spans_and_sizes_are_short() {
+        assert_eq!([span(-5), span(59_999), span(61_000)], ["0 s", "59 s", "1 min"]);
+        assert_eq!([span(7_200_000), span(200_000_000)], ["2 h", "2 days"]);
+        assert_eq!([size(512), size(20_000), size(50_000_000)], ["512 B", "20 KB", "50 MB"]);
+    }
+}
