@@ -1,0 +1,144 @@
+//! A home of a test's own, and the real program in it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use cmux_wire::client::{Client, ClientError};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::daemon::Daemon;
+
+/// A home that is gone with the test, and with it every process that was started in it.
+#[derive(Debug)]
+pub struct TestHome {
+    folder: TempDir,
+    program: PathBuf,
+}
+
+/// What a command said and how it ended.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl TestHome {
+    /// Makes a home for `program`, which a test knows as `env!("CARGO_BIN_EXE_cmux")`.
+    pub fn new(program: &str) -> TestHome {
+        let folder = tempfile::Builder::new().prefix("cmux-").tempdir().unwrap();
+        fs::create_dir(folder.path().join("home")).unwrap();
+        TestHome { folder, program: program.into() }
+    }
+
+    /// Returns the home itself, which is `$CMUX_HOME`.
+    pub fn root(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    /// Returns a folder beside the home, made if it is not there.
+    pub fn folder(&self, name: &str) -> PathBuf {
+        let path = self.folder.path().join(name);
+        fs::create_dir_all(&path).unwrap();
+        path
+    }
+
+    /// Returns the real program, about to be run in this home with `arguments`, on a port of its own.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        self.equip(&mut command);
+        command.args(arguments);
+        command
+    }
+
+    /// Gives `command` this home and nothing of the person's.
+    pub fn equip(&self, command: &mut Command) {
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("CMUX_") {
+                command.env_remove(name);
+            }
+        }
+        command
+            .env("CMUX_HOME", self.root())
+            .env("CMUX_PORT", "0")
+            .env("NO_COLOR", "1")
+            .current_dir(self.folder.path());
+    }
+
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// Runs the program to its end.
+    pub fn run(&self, arguments: &[&str]) -> Ran {
+        self.command(arguments).output().unwrap().into()
+    }
+
+    /// Runs the program with `--json`, sees that it did well, and returns what it printed.
+    #[track_caller]
+    pub fn json(&self, arguments: &[&str]) -> Value {
+        let ran = self.run(&[arguments, &["--json"]].concat());
+        assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
+        serde_json::from_str(&ran.stdout).unwrap()
+    }
+
+    /// Starts `cmux daemon run`, without a guard, and waits until it is ready.
+    pub fn daemon(&self) -> Daemon {
+        Daemon::start(self)
+    }
+
+    pub fn client(&self) -> Client {
+        Client::new(&self.root().join("cmux.sock"))
+    }
+
+    /// Asks the daemon something, on a runtime of its own.
+    pub fn ask<T, F>(&self, question: impl FnOnce(Client) -> F) -> Result<T, ClientError>
+    where
+        F: Future<Output = Result<T, ClientError>>,
+    {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(question(self.client()))
+    }
+
+    /// Returns the number that is noted in a lock of this home, such as `cmux.lock`.
+    pub fn noted_pid(&self, lock: &str) -> Option<i32> {
+        let note = fs::read_to_string(self.root().join(lock)).ok()?;
+        note.lines().find_map(|line| line.strip_prefix("pid=")?.parse().ok())
+    }
+
+    /// Returns the guarded daemon's log.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.root().join("logs/daemon.log")).unwrap_or_default()
+    }
+}
+
+impl Drop for TestHome {
+    fn drop(&mut self) {
+        for lock in ["guard.lock", "cmux.lock"] {
+            let Some(pid) = self.noted_pid(lock) else { continue };
+            // Only what runs in this very home: the number may be somebody else's by now.
+            let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            let home = self.root().display().to_string();
+            let is_ours = [arguments, environment]
+                .iter()
+                .any(|bytes| String::from_utf8_lossy(bytes).contains(&home));
+            if is_ours && let Some(pid) = Pid::from_raw(pid) {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+    }
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Ran {
+        Ran {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
