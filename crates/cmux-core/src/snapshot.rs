@@ -10,7 +10,7 @@ use crate::time::Timestamp;
 pub const COPY_WITHIN: Duration = Duration::from_mins(30);
 
 /// How long to wait after a copy that failed.
-pub const RETRY_AFTER: Duration = Duration::from_hours(1);
+pub const RETRY_AFTER: Duration = Duration::from_mins(10);
 
 /// Why a copy is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -208,7 +208,13 @@ async fn awaken(life: &Life) -> Result<Mind, Failure> {
     let (home, settings) = (&life.home, life.settings.store);
     let database = home.database();
     let opened = repair::open(&database, &home.backups(), LogId::new(Names.ulid()), reading.wall)?;
-    let kernel = Kernel::new(opened.store, settings);
+    let start = Report::Started {
+        version: life.version.clone(),
+        pid: std::process::id(),
+        guarded: life.guarded,
+        news: opened.news,
+    };
+    let kernel = Kernel::new(opened.store, settings, start);
     let (hands, actions) = mpsc::channel(ACTIONS_MAX);
     let clock = Clock::start(kernel.head().1, reading);
     let disk = Disk::under(home, settings.ballast_bytes);
@@ -222,14 +228,8 @@ async fn awaken(life: &Life) -> Result<Mind, Failure> {
         snapshots_keep: settings.snapshots_keep as usize,
     };
     tokio::spawn(hands.work(actions));
-    let report = Report::Started {
-        version: life.version.clone(),
-        pid: std::process::id(),
-        guarded: life.guarded,
-        news: opened.news,
-    };
     // A store that cannot be written can still be read: it says so instead of ending.
-    if let Err(denied) = inbox.ask(report).await {
+    if let Err(denied) = inbox.ask(Report::Ping).await {
         warn!(%denied, "the start could not be stored");
     }
     Ok(Mind { inbox, signs, end })

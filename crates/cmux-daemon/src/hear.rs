@@ -7,7 +7,7 @@ use cmux_core::id::SnapshotId;
 use cmux_core::plan::Subject;
 use cmux_core::project::{Found, Project, ProjectId};
 use cmux_core::report::{Answer, Ask, Refused, Report};
-use cmux_core::snapshot::Copied;
+use cmux_core::snapshot::{Copied, SnapshotKind};
 use cmux_core::time::Timestamp;
 use cmux_store::{StoreError, Tx, projects, settings, snapshots};
 use serde_json::json;
@@ -74,6 +74,10 @@ fn started(
     settings::save(tx, VERSION, &json!(version))?;
     let version = version.to_owned();
     tx.append(&Event::own(What::DaemonStarted { version, pid, guarded, upgraded_from }), now)?;
+    // Whoever was copying the store died with the life before.
+    if let Some(newest) = snapshots::newest(tx.view(), SnapshotKind::Daily)? {
+        copied(tx, newest.id, Err("the daemon ended before it was done".to_owned()), now)?;
+    }
     let all = projects::all(tx.view())?.into_iter().map(|it| Subject::Project(it.id));
     Ok(Heard::new(all.chain([Subject::Daemon])))
 }

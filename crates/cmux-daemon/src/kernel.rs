@@ -28,6 +28,8 @@ const LEFT_ALONE: Duration = Duration::from_mins(1);
 pub struct Kernel {
     store: Store,
     settings: StoreSettings,
+    /// The first report of this life, until it is stored: it has everything planned for.
+    start: Option<Report>,
 }
 
 /// What came of a turn. All of it is on the disk.
@@ -62,8 +64,9 @@ pub enum Denied {
 }
 
 impl Kernel {
-    pub fn new(store: Store, settings: StoreSettings) -> Kernel {
-        Kernel { store, settings }
+    /// Wakes on `store`. The first turn that is stored begins with `start`.
+    pub fn new(store: Store, settings: StoreSettings, start: Report) -> Kernel {
+        Kernel { store, settings, start: Some(start) }
     }
 
     /// Returns the newest event, and when it was written if there is one.
@@ -82,10 +85,13 @@ impl Kernel {
         now: Timestamp,
         ids: &mut dyn NewIds,
     ) -> Result<Turn, StoreError> {
-        let settings = self.settings;
-        self.store.turn(|tx| {
+        let (settings, start) = (self.settings, &self.start);
+        let turn = self.store.turn(|tx| {
             let mut answers = Vec::with_capacity(reports.len());
             let mut touched = BTreeSet::new();
+            if let Some(start) = start {
+                touched.extend(hear(tx, start, now)?.touched);
+            }
             for report in reports {
                 let heard = tx.part(|tx| hear(tx, report, now))?;
                 answers.push(match heard {
@@ -110,7 +116,9 @@ impl Kernel {
             }
             turn.wake_at = wake::next(tx.view())?;
             Ok(turn)
-        })
+        })?;
+        self.start = None;
+        Ok(turn)
     }
 
     /// Moves what was written into the database itself, as far as readers let it.

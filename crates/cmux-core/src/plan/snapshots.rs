@@ -91,15 +91,20 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_that_failed_is_tried_again_after_an_hour() {
+    fn a_copy_that_failed_is_tried_again_soon() {
         let failed = |at| SnapshotState::Failed { at, why: "full".to_owned() };
         check(
-            Some(failed(Timestamp(99 * HOUR + 1))),
+            Some(failed(Timestamp(100 * HOUR - 600_000 + 1))),
             Timestamp(0),
             None,
             Some(Timestamp(100 * HOUR + 1)),
         );
-        check(Some(failed(Timestamp(99 * HOUR))), Timestamp(0), Some(2), Some(NOW + COPY_WITHIN));
+        check(
+            Some(failed(Timestamp(100 * HOUR - 600_000))),
+            Timestamp(0),
+            Some(2),
+            Some(NOW + COPY_WITHIN),
+        );
     }
 
     #[test]

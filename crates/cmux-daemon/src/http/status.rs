@@ -21,7 +21,10 @@ use crate::http::{App, health};
 const NOTICE_DAYS: i64 = 7;
 
 /// What befalls a store and must not go unnoticed.
-const NOTICES: [&str; 3] = ["store.repaired", "store.restored", "snapshot.failed"];
+const NOTICES: [&str; 3] = ["store.repaired", "store.restored", FAILED];
+
+/// Worth a notice until the next one is taken.
+const FAILED: &str = "snapshot.failed";
 
 pub(crate) async fn daemon(State(app): State<Arc<App>>) -> Json<DaemonStatus> {
     Json(say_daemon(&app))
@@ -85,13 +88,14 @@ struct Glance {
 
 fn glance(view: View<'_>) -> Result<Glance, StoreError> {
     let newest = snapshots::newest(view, SnapshotKind::Daily)?.map(|snapshot| snapshot.state);
-    let taken_at = match newest {
-        Some(SnapshotState::Taken { at, .. }) => Some(Time::from_millis(at.0)),
-        Some(SnapshotState::Underway { .. } | SnapshotState::Failed { .. }) | None => None,
+    let (taken_at, failed) = match newest {
+        Some(SnapshotState::Taken { at, .. }) => (Some(Time::from_millis(at.0)), false),
+        Some(SnapshotState::Failed { .. }) => (None, true),
+        Some(SnapshotState::Underway { .. }) | None => (None, false),
     };
     let since = Timestamp(clock::wall().0 - NOTICE_DAYS * 86_400_000);
     let mut notices = Vec::new();
-    for kind in NOTICES {
+    for kind in NOTICES.into_iter().filter(|&kind| kind != FAILED || failed) {
         let filter = Filter { kind: Some(kind.to_owned()), ..Filter::default() };
         let rows = events::newest(view, 1, &filter)?;
         notices.extend(rows.into_iter().filter(|row| row.at >= since).map(say_notice));

@@ -1,0 +1,384 @@
+//! Kills cmux at every step, loses every report, delays and drops every action, refuses every commit,
+//! and sees it recover.
+//!
+//! The same short story is told again and again: projects are added, a folder goes and comes back, a
+//! project is forgotten, copies of the store are taken. In each telling one thing goes wrong, one thing
+//! later than in the telling before, until the story ends before anything could.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cmux_core::event::Actor;
+use cmux_core::id::{EventId, LogId, NewIds};
+use cmux_core::plan::Action;
+use cmux_core::project::{Found, Look, ProjectId};
+use cmux_core::report::{Answer, Ask, Report};
+use cmux_core::settings::{Settings, StoreSettings};
+use cmux_core::snapshot::{Copied, RETRY_AFTER, SnapshotKind, SnapshotState};
+use cmux_core::time::Timestamp;
+use cmux_daemon::kernel::{Denied, Kernel};
+use cmux_store::events::{self, Filter, Row};
+use cmux_store::{Reader, StoreError, chain, projects, repair, snapshots};
+use tempfile::TempDir;
+use ulid::Ulid;
+
+/// How long the story is, in seconds: longer than a copy that was lost is waited for.
+const END_S: i64 = 3_000;
+
+/// How long a look and a copy take.
+const LAG: Duration = Duration::from_secs(2);
+
+/// How long one takes that comes too late.
+const LATE: Duration = Duration::from_secs(45);
+
+/// How often a copy of the store is due.
+const SNAPSHOT_EVERY: Duration = Duration::from_secs(400);
+
+#[test]
+fn nothing_is_done_twice_while_nothing_goes_wrong() {
+    let world = tell(Fault::None);
+    assert_eq!(world.copies, 7);
+    assert!(world.turns < 200, "it turned {} times", world.turns);
+}
+
+#[test]
+fn it_recovers_from_a_crash_at_any_moment() {
+    assert!(tell_all(Fault::CrashAt) >= 100);
+}
+
+#[test]
+fn it_recovers_from_the_loss_of_any_report() {
+    assert!(tell_all(Fault::LoseReport) >= 15);
+}
+
+#[test]
+fn it_recovers_from_the_loss_of_any_action() {
+    assert!(tell_all(Fault::LoseAction) >= 15);
+}
+
+#[test]
+fn it_recovers_from_any_action_that_comes_too_late() {
+    assert!(tell_all(Fault::DelayAction) >= 15);
+}
+
+#[test]
+fn it_recovers_from_any_commit_that_the_disk_does_not_take() {
+    assert!(tell_all(Fault::RefuseCommit) >= 30);
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    None,
+    CrashAt(usize),
+    LoseReport(usize),
+    LoseAction(usize),
+    DelayAction(usize),
+    RefuseCommit(usize),
+}
+
+/// Tells the story once for each place the fault can strike, and returns how many there are.
+fn tell_all(fault: impl Fn(usize) -> Fault) -> usize {
+    (1..).take_while(|&n| tell(fault(n)).went_wrong).count()
+}
+
+/// Tells the story with one fault, and checks that it ends well.
+fn tell(fault: Fault) -> World {
+    let mut world = World::new(fault);
+    let mut life = None;
+    for second in 0..END_S {
+        let now = Timestamp(second * 1_000);
+        world.happen(second);
+        world.pass_to(now);
+        // A crash ends this life, and the next second begins another on the same file.
+        if world.live_through(&mut life, now).is_err() {
+            life = None;
+        }
+    }
+    drop(life);
+    world.check_all_is_well();
+    world
+}
+
+/// A world in which things take their time and one thing goes wrong.
+struct World {
+    fault: Fault,
+    went_wrong: bool,
+    folder: TempDir,
+    now: Timestamp,
+    folders: BTreeSet<String>,
+    /// What people want and have no answer to yet: they ask again until they have one.
+    wanted: Vec<Ask>,
+    answered: Vec<(Ask, Result<Answer, Denied>)>,
+    /// What is on its way, and when it happens.
+    ahead: Vec<(Timestamp, Happening)>,
+    news: Vec<Report>,
+    wake_at: Option<Timestamp>,
+    moments: usize,
+    reports: usize,
+    actions: usize,
+    commits: usize,
+    turns: usize,
+    copies: usize,
+    ids: Ids,
+}
+
+/// The end of a life.
+struct Crash;
+
+#[derive(Clone)]
+enum Happening {
+    Act(Action),
+    News(Report),
+}
+
+/// Names things by counting.
+#[derive(Clone, Copy)]
+struct Ids(u128);
+
+impl NewIds for Ids {
+    fn ulid(&mut self) -> Ulid {
+        self.0 += 1;
+        Ulid::from(self.0)
+    }
+}
+
+impl World {
+    fn new(fault: Fault) -> World {
+        World {
+            fault,
+            went_wrong: false,
+            folder: tempfile::Builder::new().prefix("crashes-").tempdir().unwrap(),
+            now: Timestamp(0),
+            folders: ["/a".to_owned(), "/b".to_owned()].into(),
+            wanted: Vec::new(),
+            answered: Vec::new(),
+            ahead: Vec::new(),
+            news: Vec::new(),
+            wake_at: None,
+            moments: 0,
+            reports: 0,
+            actions: 0,
+            commits: 0,
+            turns: 0,
+            copies: 0,
+            ids: Ids(1_000),
+        }
+    }
+
+    /// What people and the world do of their own accord.
+    fn happen(&mut self, second: i64) {
+        let add = |root: &str| Ask::AddProject { root: root.to_owned(), name: None };
+        match second {
+            5 => self.wanted.push(add("/a")),
+            6 => self.wanted.push(add("/b")),
+            7 => self.wanted.push(add("not absolute")),
+            100 => assert!(self.folders.remove("/a")),
+            250 => assert!(self.folders.insert("/a".to_owned())),
+            300 => self.wanted.push(Ask::RemoveProject { id: ProjectId::of("/b") }),
+            // From here on there are only copies to be taken.
+            430 => self.wanted.push(Ask::RemoveProject { id: ProjectId::of("/a") }),
+            _ => {}
+        }
+    }
+
+    /// Lives through one second: hears what is new, does what is due, until there is nothing more.
+    fn live_through(&mut self, life: &mut Option<Kernel>, now: Timestamp) -> Result<(), Crash> {
+        let is_due = self.wake_at.is_none_or(|at| at <= now);
+        if life.is_some() && !is_due && self.news.is_empty() && self.wanted.is_empty() {
+            return Ok(());
+        }
+        let mut reports: Vec<Report> = self.news.drain(..).collect();
+        let kernel = match life {
+            Some(kernel) => kernel,
+            None => life.insert(self.awaken(now)?),
+        };
+        let asked = self.wanted.clone();
+        reports.extend(
+            asked.iter().map(|ask| Report::Asked { actor: Actor::Operator, ask: ask.clone() }),
+        );
+        self.moment()?;
+        self.commits += 1;
+        kernel.refuse_commits(self.strikes(Fault::RefuseCommit(self.commits))).unwrap();
+        self.turns += 1;
+        let turned = kernel.turn(&reports, now, &mut self.ids);
+        kernel.refuse_commits(false).unwrap();
+        let turn = match turned {
+            Ok(turn) => turn,
+            // Nothing was stored: the reports are lost, and whoever asked asks again.
+            Err(StoreError::Sqlite(_)) => {
+                self.wake_at = Some(now + Duration::from_secs(1));
+                return Ok(());
+            }
+            Err(error) => panic!("{:?}: {error}", self.fault),
+        };
+        assert_eq!(turn.left, [], "{:?}", self.fault);
+        self.wake_at = turn.wake_at;
+        self.moment()?;
+        let answers = turn.answers.into_iter().skip(reports.len() - asked.len());
+        self.answered.extend(asked.into_iter().zip(answers));
+        self.wanted.clear();
+        for action in turn.actions {
+            self.moment()?;
+            self.check_it_is_stored(&action);
+            self.hand_out(action);
+        }
+        self.moment()
+    }
+
+    fn awaken(&mut self, now: Timestamp) -> Result<Kernel, Crash> {
+        self.moment()?;
+        let log = LogId::new(self.ids.ulid());
+        let opened = repair::open(&self.database(), self.folder.path(), log, now).unwrap();
+        assert_eq!(opened.news, [], "{:?}", self.fault);
+        self.moment()?;
+        Ok(Kernel::new(opened.store, settings(), started()))
+    }
+
+    /// Nothing is done before its record can be read from the disk.
+    fn check_it_is_stored(&self, action: &Action) {
+        let stored = self.read(|view| match action {
+            Action::LookAtProject { project, .. } => {
+                let look = projects::find(view, project)?.map(|project| project.look);
+                Ok(matches!(look, Some(Look::Underway { .. })))
+            }
+            Action::TakeSnapshot { snapshot, .. } => {
+                let state = snapshots::find(view, *snapshot)?.map(|snapshot| snapshot.state);
+                Ok(matches!(state, Some(SnapshotState::Underway { .. })))
+            }
+        });
+        assert!(stored, "{:?}: {action:?} was not stored first", self.fault);
+    }
+
+    fn hand_out(&mut self, action: Action) {
+        self.actions += 1;
+        if self.strikes(Fault::LoseAction(self.actions)) {
+            return;
+        }
+        let late = self.strikes(Fault::DelayAction(self.actions));
+        let at = self.now + if late { LATE } else { Duration::ZERO };
+        self.ahead.push((at, Happening::Act(action)));
+    }
+
+    fn pass_to(&mut self, now: Timestamp) {
+        self.now = now;
+        let due: Vec<(Timestamp, Happening)> =
+            self.ahead.extract_if(.., |(at, _)| *at <= now).collect();
+        for (_, happening) in due {
+            match happening {
+                Happening::Act(action) => self.act(action),
+                Happening::News(report) => self.news.push(report),
+            }
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        let report = match action {
+            Action::LookAtProject { project, root } => {
+                let there = self.folders.contains(&root);
+                let found = if there { Found::Folder } else { Found::Nothing };
+                Report::ProjectLooked { project, found }
+            }
+            Action::TakeSnapshot { snapshot, .. } => {
+                self.copies += 1;
+                let file = format!("copy {}", self.copies);
+                let head = EventId(1);
+                let copied = Copied { file, bytes: 1, sha256: String::new(), head };
+                Report::SnapshotDone { snapshot, outcome: Ok(copied) }
+            }
+        };
+        self.reports += 1;
+        if !self.strikes(Fault::LoseReport(self.reports)) {
+            self.ahead.push((self.now + LAG, Happening::News(report)));
+        }
+    }
+
+    /// A moment at which cmux may die.
+    fn moment(&mut self) -> Result<(), Crash> {
+        self.moments += 1;
+        if self.strikes(Fault::CrashAt(self.moments)) { Err(Crash) } else { Ok(()) }
+    }
+
+    fn strikes(&mut self, fault: Fault) -> bool {
+        let strikes = self.fault == fault;
+        self.went_wrong |= strikes;
+        strikes
+    }
+
+    fn check_all_is_well(&self) {
+        let fault = self.fault;
+        assert_eq!(self.wanted, [], "{fault:?}: somebody has no answer");
+        self.check_projects();
+        self.check_copies();
+        self.check_log();
+    }
+
+    fn check_projects(&self) {
+        let fault = self.fault;
+        assert_eq!(self.read(projects::all), [], "{fault:?}");
+        let refusals = self.answered.iter().filter(|(_, answer)| answer.is_err()).count();
+        // Who asks again to forget what is forgotten is told so.
+        assert!((1..=2).contains(&refusals), "{fault:?}: {:?}", self.answered);
+        for (kind, times) in [
+            ("project.added", 2),
+            ("project.removed", 2),
+            ("project.missing", 1),
+            ("project.found", 1),
+        ] {
+            assert_eq!(self.rows(kind).len(), times, "{fault:?}: {kind}");
+        }
+    }
+
+    /// A copy is never older than it may be, a lost one and its successor included.
+    fn check_copies(&self) {
+        let fault = self.fault;
+        let newest = self.read(|view| snapshots::newest(view, SnapshotKind::Daily)).unwrap();
+        let is_over = match newest.state {
+            SnapshotState::Taken { .. } => true,
+            SnapshotState::Underway { deadline } => deadline > self.now,
+            SnapshotState::Failed { at, .. } => at + RETRY_AFTER > self.now,
+        };
+        assert!(is_over, "{fault:?}: {newest:?}");
+        let least = match fault {
+            Fault::None | Fault::DelayAction(_) => 7,
+            // A copy that was lost is waited for half an hour, and then taken again.
+            Fault::LoseReport(_) | Fault::LoseAction(_) | Fault::RefuseCommit(_) => 2,
+            Fault::CrashAt(_) => 6,
+        };
+        assert!(self.rows("snapshot.taken").len() >= least, "{fault:?}");
+    }
+
+    fn check_log(&self) {
+        let fault = self.fault;
+        let rows = self.read(|view| events::after(view, EventId(0), 1000, &Filter::default()));
+        let ids: Vec<i64> = rows.iter().map(|row| row.id.0).collect();
+        let count = i64::try_from(ids.len()).unwrap();
+        assert_eq!(ids, (1..=count).collect::<Vec<i64>>(), "{fault:?}");
+        assert!(rows.is_sorted_by_key(|row| row.at), "{fault:?}: time went back");
+        let walk = self.read(|view| chain::verify(view, &[]));
+        assert_eq!(walk.misfit, None, "{fault:?}");
+    }
+
+    fn rows(&self, kind: &str) -> Vec<Row> {
+        let filter = Filter { kind: Some(kind.to_owned()), ..Filter::default() };
+        self.read(|view| events::after(view, EventId(0), 1000, &filter))
+    }
+
+    fn read<T>(&self, work: impl FnOnce(cmux_store::View<'_>) -> Result<T, StoreError>) -> T {
+        Reader::open(&self.database()).unwrap().read(work).unwrap()
+    }
+
+    fn database(&self) -> PathBuf {
+        Path::new(self.folder.path()).join("cmux.db")
+    }
+}
+
+fn started() -> Report {
+    Report::Started { version: "1".to_owned(), pid: 1, guarded: false, news: Vec::new() }
+}
+
+fn settings() -> StoreSettings {
+    StoreSettings { snapshot_every: SNAPSHOT_EVERY, ..Settings::default().store }
+}
