@@ -23,10 +23,9 @@ run: build ## build cmux and bring up the project in this directory (or PROJECT=
 test: ## run the whole gate, as CI does
 	@cd "$(ROOT)" && scripts/prepare test && cargo --locked xtask check
 
-bench: ## measure what cmux costs
-	@cd "$(ROOT)" && scripts/prepare bench
-	cd "$(ROOT)" && cargo bench --locked -p cmux-daemon --bench append
-	cd "$(ROOT)" && cargo bench --locked -p cmux --bench life
+bench: build ## measure what cmux costs, beside a baseline in the same run
+	@cd "$(ROOT)" && cargo bench --locked -p cmux-daemon --bench append
+	@cd "$(ROOT)" && CMUX_PROGRAM="$(BINARY)" cargo bench --locked -p cmux-daemon --bench life
 
 # Renamed into place: agents' hooks run the installed file at any moment.
 install: build ## build cmux and install it to ~/.cargo/bin (or PREFIX=…, to its bin)

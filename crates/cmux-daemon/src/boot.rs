@@ -90,7 +90,8 @@ impl From<StoreError> for Failure {
 pub fn run(life: Life) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::Environment(error.to_string());
     life.home.prepare()?;
-    let lock = take_lock(&life)?;
+    let mut disk = Disk::under(&life.home, life.settings.store.ballast_bytes);
+    let lock = take_lock(&life, &mut disk)?;
     let heartbeat = match life.guarded {
         true => Some(Heartbeat::start(life.settings.guard.heartbeat).map_err(failed)?),
         false => None,
@@ -101,14 +102,14 @@ pub fn run(life: Life) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(failed)?;
-    let ended = runtime.block_on(live(life, lock, heartbeat));
+    let ended = runtime.block_on(live(life, lock, disk, heartbeat));
     // What still hangs on a dead disk must not hold up the end.
     runtime.shutdown_timeout(Duration::from_secs(1));
     ended
 }
 
 /// Takes the home's lock, or says who has it.
-fn take_lock(life: &Life) -> Result<Lock, Failure> {
+fn take_lock(life: &Life, disk: &mut Disk) -> Result<Lock, Failure> {
     let home = life.home.root().display();
     let mut lock = Lock::take(&life.home.lock()).map_err(|error| match error {
         LockError::Held { holder } => {
@@ -127,15 +128,31 @@ fn take_lock(life: &Life) -> Result<Lock, Failure> {
         }
     })?;
     let holder = holder(life, None);
-    lock.note(&holder).map_err(|error| Failure::Environment(format!("{home}: {error}")))?;
+    let is_full = |error: &std::io::Error| error.kind() == std::io::ErrorKind::StorageFull;
+    disk.make_way(is_full, || lock.note(&holder)).map_err(|error| match is_full(&error) {
+        true => no_room(life),
+        false => Failure::Environment(format!("{home}: {error}")),
+    })?;
     Ok(lock)
+}
+
+fn no_room(life: &Life) -> Failure {
+    let home = life.home.root().display();
+    Failure::Environment(format!(
+        "there is no room left on the disk under {home}: make room, then start cmux again"
+    ))
 }
 
 fn holder(life: &Life, port: Option<u16>) -> Holder {
     Holder { process: Process::myself(), since: clock::wall(), version: life.version.clone(), port }
 }
 
-async fn live(life: Life, mut lock: Lock, heartbeat: Option<Heartbeat>) -> Result<(), Failure> {
+async fn live(
+    life: Life,
+    mut lock: Lock,
+    disk: Disk,
+    heartbeat: Option<Heartbeat>,
+) -> Result<(), Failure> {
     let environment = |error: &dyn std::fmt::Display| Failure::Environment(error.to_string());
     let mut term = signal(SignalKind::terminate()).map_err(|error| environment(&error))?;
     let mut int = signal(SignalKind::interrupt()).map_err(|error| environment(&error))?;
@@ -144,7 +161,7 @@ async fn live(life: Life, mut lock: Lock, heartbeat: Option<Heartbeat>) -> Resul
     let doors = doors.map_err(|error| environment(&error))?;
     let port = doors.port();
     let mind = match &life.safe_mode {
-        None => Some(awaken(&life).await?),
+        None => Some(awaken(&life, disk).await?),
         Some(_) => None,
     };
     lock.note(&holder(&life, Some(port))).map_err(|error| environment(&error))?;
@@ -203,11 +220,16 @@ struct Mind {
 }
 
 /// Opens the store, mending it if it must be, and starts the kernel and its hands.
-async fn awaken(life: &Life) -> Result<Mind, Failure> {
+async fn awaken(life: &Life, mut disk: Disk) -> Result<Mind, Failure> {
     let reading = clock::read();
     let (home, settings) = (&life.home, life.settings.store);
     let database = home.database();
-    let opened = repair::open(&database, &home.backups(), LogId::new(Names.ulid()), reading.wall)?;
+    let open = || repair::open(&database, &home.backups(), LogId::new(Names.ulid()), reading.wall);
+    let is_full = |error: &StoreError| matches!(error, StoreError::Full);
+    let opened = disk.make_way(is_full, open).map_err(|error| match is_full(&error) {
+        true => no_room(life),
+        false => error.into(),
+    })?;
     let start = Report::Started {
         version: life.version.clone(),
         pid: std::process::id(),
@@ -217,7 +239,6 @@ async fn awaken(life: &Life) -> Result<Mind, Failure> {
     let kernel = Kernel::new(opened.store, settings, start);
     let (hands, actions) = mpsc::channel(ACTIONS_MAX);
     let clock = Clock::start(kernel.head().1, reading);
-    let disk = Disk::under(home, settings.ballast_bytes);
     let kit = Kit { kernel, clock, hands, disk, database: database.clone() };
     let started = inbox::start(kit).map_err(|error| Failure::Environment(error.to_string()));
     let (inbox, signs, end) = started?;

@@ -224,6 +224,7 @@ impl Life {
         turn: Turn,
         replies: Vec<Option<oneshot::Sender<Result<Answer, Denied>>>>,
     ) {
+        self.kit.disk.stored();
         self.wake_at = turn.wake_at;
         self.head.send_if_modified(|head| {
             let newest = self.kit.kernel.head().0;

@@ -10,5 +10,5 @@ pub mod kernel;
 mod names;
 pub mod offline;
 mod readers;
-mod room;
+pub mod room;
 mod serve;

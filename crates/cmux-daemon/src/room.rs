@@ -18,10 +18,18 @@ pub struct Disk {
     backups: PathBuf,
     ballast_bytes: u64,
     refusing: bool,
-    /// Whether the log has yet to tell that there was no room.
-    untold: bool,
+    untold: Untold,
     /// Why the last turn was not stored, if it was not.
     failure: Option<String>,
+}
+
+/// What the log has yet to tell, in this order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Untold {
+    /// That there was no room.
+    full: bool,
+    /// That there is room again.
+    room_again: bool,
 }
 
 /// How a turn failed.
@@ -41,7 +49,7 @@ impl Disk {
             backups: home.backups(),
             ballast_bytes,
             refusing: false,
-            untold: false,
+            untold: Untold::default(),
             failure: None,
         }
     }
@@ -74,34 +82,56 @@ impl Disk {
     /// Notes that a turn was not stored.
     pub fn failed(&mut self, turned: Turned, why: &str) {
         match turned {
+            Turned::Full if self.refusing => {}
             Turned::Full => {
-                self.untold |= !self.refusing;
                 self.refusing = true;
+                // If that there is room again was not told yet, it is not to be told at all.
+                self.untold.full |= !std::mem::take(&mut self.untold.room_again);
             }
             Turned::Failed => self.failure = Some(why.to_owned()),
         }
     }
 
-    /// Does what the room there is calls for, and returns what there is to tell of it.
+    /// Notes that a turn was stored, and with it what there was to tell.
+    pub fn stored(&mut self) {
+        self.untold = Untold::default();
+    }
+
+    /// Does `work`, and once more without the ballast if there is no room for it otherwise.
+    pub fn make_way<T, E>(
+        &mut self,
+        is_full: impl Fn(&E) -> bool,
+        mut work: impl FnMut() -> Result<T, E>,
+    ) -> Result<T, E> {
+        match work() {
+            Err(error) if is_full(&error) && self.ballast.exists() => {
+                self.failed(Turned::Full, "");
+                self.clean_up();
+                work()
+            }
+            done => done,
+        }
+    }
+
+    /// Does what the room there is calls for, and returns what there is to tell of it until it is
+    /// stored.
     pub fn tend(&mut self) -> Vec<What> {
         let room = self.room();
         self.failure = None;
-        let mut news = Vec::new();
         match room.tend() {
             Tend::Nothing => {}
             Tend::Release => self.clean_up(),
             Tend::Resume => {
                 self.refusing = false;
-                news.push(What::StoreRoomAgain { free_bytes: room.free_bytes });
+                self.untold.room_again = true;
                 self.lay_in();
             }
             Tend::LayIn => self.lay_in(),
         }
-        if self.untold && !self.ballast.exists() {
-            self.untold = false;
-            news.insert(0, What::StoreFull { free_bytes: room.free_bytes });
-        }
-        news
+        let free_bytes = room.free_bytes;
+        let full = self.untold.full.then_some(What::StoreFull { free_bytes });
+        let room_again = self.untold.room_again.then_some(What::StoreRoomAgain { free_bytes });
+        full.into_iter().chain(room_again).collect()
     }
 
     /// Gives up the ballast and all snapshots but the newest.
@@ -125,5 +155,51 @@ impl Disk {
             Ok(()) => info!(bytes = self.ballast_bytes, "laid in ballast"),
             Err(error) => warn!(%error, "no ballast could be laid in"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn that_there_was_no_room_is_told_until_it_is_stored() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut disk = full_disk(folder.path());
+        assert!(matches!(disk.tend()[..], [What::StoreFull { .. }, What::StoreRoomAgain { .. }]));
+        // Whoever filled the disk was quicker.
+        disk.failed(Turned::Full, "");
+        assert!(matches!(disk.tend()[..], [What::StoreFull { .. }, What::StoreRoomAgain { .. }]));
+        disk.stored();
+        assert_eq!(disk.tend(), []);
+        assert!(disk.admits());
+    }
+
+    #[test]
+    fn what_cannot_wait_for_a_turn_gets_the_ballast() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut disk = full_disk(folder.path());
+        fs::write(&disk.ballast, "").unwrap();
+        let (ballast, mut tries) = (disk.ballast.clone(), 0);
+        let done = disk.make_way(
+            |&_full: &()| true,
+            || {
+                tries += 1;
+                if ballast.exists() { Err(()) } else { Ok(tries) }
+            },
+        );
+        assert_eq!(done, Ok(2));
+        assert!(!disk.admits());
+        assert_eq!(disk.make_way(|&_full: &()| true, || Err::<(), ()>(())), Err(()));
+    }
+
+    /// Returns a disk without ballast on which a turn found no room.
+    fn full_disk(root: &Path) -> Disk {
+        let mut disk = Disk::under(&Home::at(root.to_owned()), 0);
+        disk.failed(Turned::Full, "");
+        disk
     }
 }
