@@ -3,6 +3,7 @@
 //! Nothing here reads a clock, rolls a die, opens a file or waits. Every function takes what it needs
 //! and returns what should follow, so that every rule can be tested as a table.
 
+pub mod archive;
 pub mod clock;
 pub mod disk;
 pub mod doctor;

@@ -4,6 +4,7 @@
 //! bring the two together. It is made anew after every change and remembers nothing, so a plan that was
 //! lost in a crash is simply made again. Each concern is a file of this folder.
 
+pub mod archives;
 pub mod projects;
 pub mod snapshots;
 
@@ -11,7 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::event::Event;
-use crate::id::SnapshotId;
+use crate::id::{EventId, SnapshotId};
 use crate::project::{Project, ProjectId};
 use crate::snapshot::{Snapshot, SnapshotKind};
 use crate::time::Timestamp;
@@ -71,6 +72,10 @@ pub struct Step {
 pub enum Record {
     Project(Project),
     Snapshot(Snapshot),
+    /// Archived events up to this one are not in the store any more.
+    LogTrimmed {
+        through: EventId,
+    },
     /// Raw payloads from before then are not there any more.
     PayloadsPruned {
         before: Timestamp,
@@ -87,6 +92,16 @@ pub enum Action {
 }
 
 impl Plan {
+    /// Adds what another concern has planned for the same subject.
+    #[must_use]
+    pub fn and(mut self, other: Plan) -> Plan {
+        self.steps.extend(other.steps);
+        if let Some(at) = other.wake_at {
+            self.wake(at);
+        }
+        self
+    }
+
     /// Plans to be woken at `at`, if nothing sooner is planned.
     fn wake(&mut self, at: Timestamp) {
         self.wake_at = Some(self.wake_at.map_or(at, |planned| planned.min(at)));

@@ -1,6 +1,7 @@
 //! News from outside, and what is answered. With [`Action`](crate::plan::Action), this is all that
 //! mind and hands exchange.
 
+use crate::archive::{Archive, BadArchive};
 use crate::event::{Actor, Event, StopReason, What};
 use crate::id::SnapshotId;
 use crate::project::{BadProject, Found, Project, ProjectId};
@@ -45,8 +46,17 @@ pub enum Report {
 /// Something that somebody wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ask {
-    AddProject { root: String, name: Option<String> },
-    RemoveProject { id: ProjectId },
+    AddProject {
+        root: String,
+        name: Option<String>,
+    },
+    RemoveProject {
+        id: ProjectId,
+    },
+    /// Take what lies in this archive out of the store.
+    ArchiveLog {
+        archive: Archive,
+    },
 }
 
 /// What is said to whoever reported, once it is stored.
@@ -65,4 +75,6 @@ pub enum Refused {
     NoProject(ProjectId),
     #[error(transparent)]
     BadProject(#[from] BadProject),
+    #[error(transparent)]
+    BadArchive(#[from] BadArchive),
 }

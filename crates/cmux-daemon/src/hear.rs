@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use cmux_core::archive::Archive;
 use cmux_core::event::{Actor, Event, What};
 use cmux_core::id::SnapshotId;
 use cmux_core::plan::Subject;
@@ -9,7 +10,7 @@ use cmux_core::project::{Found, Project, ProjectId};
 use cmux_core::report::{Answer, Ask, Refused, Report};
 use cmux_core::snapshot::{Copied, SnapshotKind};
 use cmux_core::time::Timestamp;
-use cmux_store::{StoreError, Tx, projects, settings, snapshots};
+use cmux_store::{StoreError, Tx, archive, events, projects, settings, snapshots};
 use serde_json::json;
 
 /// The setting that remembers which version ran last.
@@ -86,6 +87,7 @@ fn asked(tx: &mut Tx<'_>, actor: Actor, ask: &Ask, now: Timestamp) -> Result<Hea
     match ask {
         Ask::AddProject { root, name } => add_project(tx, actor, root, name.as_deref(), now),
         Ask::RemoveProject { id } => remove_project(tx, actor, id, now),
+        Ask::ArchiveLog { archive } => archive_log(tx, actor, archive, now),
     }
 }
 
@@ -126,6 +128,23 @@ fn remove_project(
     let what = What::ProjectRemoved { name: project.name, root: project.root };
     tx.append(&Event { actor, ..Event::own_in(id, what) }, now)?;
     Ok(Heard::new([Subject::Project(id.clone())]))
+}
+
+fn archive_log(
+    tx: &mut Tx<'_>,
+    actor: Actor,
+    archived: &Archive,
+    now: Timestamp,
+) -> Result<Heard, StoreError> {
+    let stored = archive::hash_of(tx.view(), archived.through)?;
+    let head = events::head(tx.view())?.id;
+    let what = match archived.settle(stored, head) {
+        Ok(what) => what,
+        Err(why) => return Ok(Heard::refused(why.into())),
+    };
+    archive::note(tx, archived, now)?;
+    tx.append(&Event { actor, ..Event::own(what) }, now)?;
+    Ok(Heard::new([Subject::Daemon]))
 }
 
 /// A look at a project that is forgotten by now changes nothing.

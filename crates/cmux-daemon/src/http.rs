@@ -69,6 +69,7 @@ pub(crate) fn on_socket(app: Arc<App>) -> Router {
         .route("/api/store/check", get(store::check))
         .route("/api/store/audit", get(store::audit))
         .route("/api/store/backups", post(store::back_up))
+        .route("/api/store/archives", post(store::archive))
         .fallback(problem::no_route)
         .method_not_allowed_fallback(problem::no_method)
         .layer(DefaultBodyLimit::max(BODY_MAX))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cmux_core::clock::Clock;
 use cmux_core::event::Event;
@@ -33,6 +33,9 @@ const SLEEP_MAX: Duration = Duration::from_secs(5);
 
 /// How long to wait after a commit that failed before what is due is tried again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// How long to wait for whoever was answered to ask again, before going to sleep.
+const LINGER: Duration = Duration::from_micros(50);
 
 /// A way to the kernel.
 #[derive(Clone, Debug)]
@@ -123,7 +126,7 @@ pub fn start(kit: Kit) -> std::io::Result<(Inbox, Signs, oneshot::Receiver<End>)
     let (trouble, trouble_seen) = watch::channel(None);
     let turned_at = Arc::new(AtomicU64::new(since_boot_ms()));
     let signs = Signs { head: head_seen, trouble: trouble_seen, turned_at: turned_at.clone() };
-    let life = Life { kit, receiver, head, trouble, turned_at, wake_at: None };
+    let life = Life { kit, receiver, head, trouble, turned_at, wake_at: None, answered: false };
     let (ended, end) = oneshot::channel();
     thread::Builder::new().name("kernel".to_owned()).spawn(move || {
         // Nobody waits for it if the daemon ends in a hurry.
@@ -144,6 +147,8 @@ struct Life {
     trouble: watch::Sender<Option<String>>,
     turned_at: Arc<AtomicU64>,
     wake_at: Option<Timestamp>,
+    /// Whether somebody was answered just now.
+    answered: bool,
 }
 
 /// The reports of a batch, and who waits for an answer to each.
@@ -204,10 +209,10 @@ impl Life {
         let (now, _) = { self.kit.clock }.read(clock::read());
         let wait = self.wake_at.map_or(SLEEP_MAX, |at| at.since(now)).min(SLEEP_MAX);
         let mut batch = Batch::default();
-        match self.receiver.recv_timeout(wait) {
-            Ok(letter) => batch.add(letter),
-            Err(RecvTimeoutError::Timeout) => return batch,
-            Err(RecvTimeoutError::Disconnected) => batch.is_last = true,
+        if let Some(letter) = self.linger() {
+            batch.add(letter);
+        } else {
+            self.sleep(wait, &mut batch);
         }
         while batch.reports.len() < BATCH_MAX && !batch.is_last {
             match self.receiver.try_recv() {
@@ -216,6 +221,30 @@ impl Life {
             }
         }
         batch
+    }
+
+    /// Waits for a moment without going to sleep: whoever was just answered often asks again at once,
+    /// and to be woken takes longer than that.
+    fn linger(&mut self) -> Option<Letter> {
+        if !std::mem::take(&mut self.answered) {
+            return None;
+        }
+        let begun = Instant::now();
+        loop {
+            match self.receiver.try_recv() {
+                Ok(letter) => return Some(letter),
+                Err(_) if begun.elapsed() > LINGER => return None,
+                Err(_) => std::hint::spin_loop(),
+            }
+        }
+    }
+
+    fn sleep(&self, wait: Duration, batch: &mut Batch) {
+        match self.receiver.recv_timeout(wait) {
+            Ok(letter) => batch.add(letter),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => batch.is_last = true,
+        }
     }
 
     /// Answers everybody, and hands out what is to be done.
@@ -233,7 +262,7 @@ impl Life {
         for (reply, answer) in replies.into_iter().zip(turn.answers) {
             if let Some(reply) = reply {
                 // Whoever asked may have left.
-                let _ = reply.send(answer);
+                self.answered |= reply.send(answer).is_ok();
             }
         }
         for (subject, why) in turn.left {

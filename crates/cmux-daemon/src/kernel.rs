@@ -13,7 +13,7 @@ use cmux_core::report::{Answer, Refused, Report};
 use cmux_core::settings::StoreSettings;
 use cmux_core::snapshot::SnapshotKind;
 use cmux_core::time::Timestamp;
-use cmux_store::{Store, StoreError, Tx, logs, payloads, projects, snapshots, wake};
+use cmux_store::{Store, StoreError, Tx, archive, logs, payloads, projects, snapshots, wake};
 
 use crate::hear::hear;
 
@@ -147,6 +147,7 @@ fn act(
         match step.record {
             Some(Record::Project(project)) => projects::save(tx, &project)?,
             Some(Record::Snapshot(snapshot)) => snapshots::save(tx, &snapshot)?,
+            Some(Record::LogTrimmed { through }) => archive::trim(tx, through)?,
             Some(Record::PayloadsPruned { before }) => prune(tx, before, now)?,
             None => {}
         }
@@ -174,7 +175,12 @@ fn plan_for(
                 every: settings.snapshot_every,
                 payloads_keep: settings.payloads_keep,
             };
-            Ok(plan::snapshots::plan(world, now, ids))
+            let archives = plan::archives::World {
+                archived: logs::checkpoint(tx.view())?.map(|(event, _)| event),
+                oldest: archive::oldest(tx.view())?,
+            };
+            let copies = plan::snapshots::plan(world, now, ids);
+            Ok(copies.and(plan::archives::plan(archives, now)))
         }
         Subject::Project(id) => {
             let project = projects::find(tx.view(), id)?;

@@ -115,7 +115,12 @@ fn read(path: &Path) -> Result<Vec<Entry>, ConfigError> {
         }
         found => found.map_err(unreadable)?,
     };
-    let text = fs::read_to_string(path).map_err(unreadable)?;
+    let bytes = fs::read(path).map_err(unreadable)?;
+    let text = String::from_utf8(bytes).map_err(|error| ConfigError::Value {
+        path: path.to_owned(),
+        line: line(error.as_bytes(), error.utf8_error().valid_up_to()),
+        why: "it is not UTF-8 here".to_owned(),
+    })?;
     let file = File { path, text: &text };
     let table = DeTable::parse(&text).map_err(|error| ConfigError::Value {
         path: path.to_owned(),
@@ -127,6 +132,11 @@ fn read(path: &Path) -> Result<Vec<Entry>, ConfigError> {
     Ok(entries)
 }
 
+/// Returns the line of `text` that the byte at `offset` is in, from 1 on.
+fn line(text: &[u8], offset: usize) -> usize {
+    text.iter().take(offset).filter(|&&byte| byte == b'\n').count() + 1
+}
+
 struct File<'a> {
     path: &'a Path,
     text: &'a str,
@@ -134,7 +144,7 @@ struct File<'a> {
 
 impl File<'_> {
     fn line(&self, offset: usize) -> usize {
-        self.text.as_bytes().iter().take(offset).filter(|&&byte| byte == b'\n').count() + 1
+        line(self.text.as_bytes(), offset)
     }
 
     fn walk(
@@ -225,6 +235,14 @@ mod tests {
         check("host = '0.0.0.0'\n", ":1: `host` must be an address of this machine's loopback");
         check("port = \n", ":1: ");
         check("name = 'x'\n", ":1: `name` belongs into a project's");
+    }
+
+    #[test]
+    fn a_file_that_is_no_text_is_told_with_its_line() {
+        let file = written("");
+        fs::write(file.path(), b"port = 1\nlog = '\xff'\n").unwrap();
+        let error = load(file.path(), |_| None).unwrap_err().to_string();
+        assert!(error.ends_with(":2: it is not UTF-8 here"), "{error}");
     }
 
     #[test]

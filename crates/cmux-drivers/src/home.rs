@@ -1,6 +1,6 @@
 //! `$CMUX_HOME`: where everything that cmux keeps is kept.
 
-use std::fs::{self, DirBuilder, Permissions};
+use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -46,15 +46,20 @@ impl Home {
             return Err(HomeError::TooLong { path: socket, bytes });
         }
         let unusable = |source| HomeError::Unusable { path: self.root.clone(), source };
-        let is_new = !self.root.exists();
+        let missing: Vec<&Path> = self.root.ancestors().take_while(|it| !it.exists()).collect();
         DirBuilder::new().recursive(true).mode(0o700).create(&self.root).map_err(unusable)?;
         if let Some(why) = disk::kind(&self.root).and_then(|kind| cmux_core::disk::refuses(&kind)) {
-            if is_new {
+            if !missing.is_empty() {
                 let _ = fs::remove_dir(&self.root);
             }
             return Err(HomeError::Networked { path: self.root.clone(), why });
         }
         fs::set_permissions(&self.root, Permissions::from_mode(0o700)).map_err(unusable)?;
+        // A store in a home whose name is lost in a power cut would be lost with it. The home's own is
+        // put on the disk at each start, since the one that made it may have been killed before.
+        for made in missing.iter().copied().chain([self.root()]) {
+            settle_name(made);
+        }
         for folder in [self.backups(), self.logs()] {
             // A folder that cannot be made is told when it is needed: logs may be lost, mail may not.
             let _ = DirBuilder::new().recursive(true).mode(0o700).create(folder);
@@ -105,6 +110,12 @@ impl Home {
     pub fn ballast(&self) -> PathBuf {
         self.root.join("ballast")
     }
+}
+
+/// Puts the name of the folder at `path` on the disk, as far as that can be done.
+fn settle_name(path: &Path) {
+    // What may not be read cannot be synced, and is no reason not to start.
+    let _ = path.parent().map(|above| File::open(above).and_then(|above| above.sync_all()));
 }
 
 /// Returns where the home is if nobody says: `$XDG_STATE_HOME/cmux`, or what stands for it.

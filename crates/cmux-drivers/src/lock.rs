@@ -5,7 +5,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use cmux_core::time::Timestamp;
@@ -50,7 +50,7 @@ impl Lock {
             Ok(()) => Ok(Lock { file }),
             Err(TryLockError::WouldBlock) => {
                 let note = fs::read_to_string(path).unwrap_or_default();
-                Err(LockError::Held { holder: read_note(&note) })
+                Err(LockError::Held { holder: read_note(&note, &place(&file)?) })
             }
             Err(TryLockError::Error(error)) => Err(error.into()),
         }
@@ -60,16 +60,18 @@ impl Lock {
     pub fn note(&mut self, holder: &Holder) -> io::Result<()> {
         let port = holder.port.map_or(String::new(), |port| format!("port={port}\n"));
         let note = format!(
-            "boot={}\npid={}\nstart={}\nsince={}\nversion={}\n{port}",
+            "boot={}\nfile={}\npid={}\nstart={}\nsince={}\nversion={}\n{port}",
             boot_id(),
+            place(&self.file)?,
             holder.process.pid,
             holder.process.start,
             holder.since.0,
             holder.version
         );
-        self.file.set_len(0)?;
+        // In place, since a full disk would not give back what was let go of.
         io::Seek::rewind(&mut self.file)?;
-        self.file.write_all(note.as_bytes())
+        self.file.write_all(note.as_bytes())?;
+        self.file.set_len(note.len() as u64)
     }
 }
 
@@ -85,18 +87,27 @@ impl Drop for Lock {
 /// It goes by the note alone: to try the lock would be to hold it for a moment, and to turn away
 /// whoever wants it just then.
 pub fn holder(path: &Path) -> io::Result<Option<Holder>> {
-    match fs::read_to_string(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        note => Ok(read_note(&note?).filter(|holder| holder.process.is_alive())),
-    }
+    let mut file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    let note = io::read_to_string(&mut file)?;
+    Ok(read_note(&note, &place(&file)?).filter(|holder| holder.process.is_alive()))
 }
 
-fn read_note(note: &str) -> Option<Holder> {
+/// Returns what tells `file` from a copy of it: a note that was copied names nobody who holds the copy.
+fn place(file: &File) -> io::Result<String> {
+    let found = file.metadata()?;
+    Ok(format!("{}:{}", found.dev(), found.ino()))
+}
+
+/// Returns who wrote `note` into the file at `place`.
+fn read_note(note: &str, place: &str) -> Option<Holder> {
     let field = |name: &str| {
         let line = note.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
         line.map(ToOwned::to_owned)
     };
-    if field("boot")? != boot_id() {
+    if field("boot")? != boot_id() || field("file")? != place {
         return None;
     }
     let process =
@@ -143,7 +154,20 @@ mod tests {
     #[test]
     fn a_note_that_makes_no_sense_names_nobody() {
         for note in ["", "pid=x\nstart=1\nsince=1\nversion=1\n", "\0\0\0"] {
-            assert_eq!(read_note(note), None);
+            assert_eq!(read_note(note, "1:2"), None);
         }
+    }
+
+    #[test]
+    fn a_copied_note_names_nobody() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, copy) = (folder.path().join("lock"), folder.path().join("copy"));
+        let mut lock = Lock::take(&path).unwrap();
+        let me = Process::myself();
+        let me = Holder { process: me, since: Timestamp(5), version: "0.1".to_owned(), port: None };
+        lock.note(&me).unwrap();
+        fs::copy(&path, &copy).unwrap();
+        assert_eq!(holder(&copy).unwrap(), None);
+        assert_eq!(holder(&path).unwrap(), Some(me));
     }
 }

@@ -10,10 +10,10 @@ use cmux_core::time::Timestamp;
 use serde_json::{Value, json};
 
 use crate::chain::Anchor;
-use crate::file::{at, beside, digest, hex, remove, settle, stamp, sync_folder, write};
+use crate::file::{at, beside, clear, digest, hex, remove, settle, stamp, write};
 use crate::kinds::snapshot_kind;
 use crate::store::View;
-use crate::{Reader, Store, StoreError, check, events, logs};
+use crate::{Reader, Store, StoreError, check, events, logs, misread, projects, swap};
 
 /// What is known of a copy from the note that lies beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,57 +24,59 @@ pub struct Note {
     pub sha256: String,
     pub bytes: u64,
     pub events: u64,
+    /// When it was taken, if that is noted.
+    pub at: Option<Timestamp>,
 }
 
 /// Copies the database at `path` to `to`, checks the copy, and writes a note beside it.
 pub fn copy(path: &Path, to: &Path, now: Timestamp) -> Result<Copied, StoreError> {
     let part = beside(to, ".part");
-    remove(&part)?;
-    let done = copy_into(path, &part);
-    let note = match done {
-        Ok(note) => note,
-        Err(error) => {
-            remove(&part)?;
-            return Err(error);
-        }
-    };
+    let note = copy_into(path, &part)?;
     settle(&part, to)?;
     write(&note_path(to), write_note(&note, now).as_bytes())?;
     let file = to.to_string_lossy().into_owned();
     Ok(Copied { file, bytes: note.bytes, sha256: note.sha256, head: note.head })
 }
 
+/// Copies the database at `path` to `part`, and checks the copy. Nothing is left of one that fails.
 fn copy_into(path: &Path, part: &Path) -> Result<Note, StoreError> {
+    clear(part)?;
+    let copied = vacuum_into(path, part).and_then(|()| inspect(part));
+    if copied.is_err() {
+        clear(part)?;
+    }
+    copied
+}
+
+fn vacuum_into(path: &Path, part: &Path) -> Result<(), StoreError> {
     let target = part.to_str().ok_or_else(|| StoreError::BadBackup {
         path: part.to_owned(),
         why: "its name is not UTF-8".to_owned(),
     })?;
-    let source = Reader::open(path)?;
-    source.vacuum_into(target)?;
-    drop(source);
-    inspect(part)
+    Reader::open(path)?.vacuum_into(target)
 }
 
 /// Checks the copy at `path` whole, and returns what is to be noted of it.
 fn inspect(path: &Path) -> Result<Note, StoreError> {
-    let bad = |why: String| StoreError::BadBackup { path: path.to_owned(), why };
     let (bytes, sha256) = digest(path)?;
-    let mut copy = match Reader::open(path) {
-        Err(StoreError::Damaged { what }) => return Err(bad(what)),
-        opened => opened?,
-    };
-    copy.read(|view| {
-        let found = match check::check(view) {
-            Err(StoreError::Damaged { what }) => return Err(bad(what)),
-            checked => checked?,
-        };
+    let damaged = |what: String| StoreError::Damaged { what };
+    let look = |view: View<'_>| {
+        let found = check::check(view)?;
         if let Some(problem) = found.problems.into_iter().next() {
-            return Err(bad(problem));
+            return Err(damaged(problem));
         }
-        let log = logs::current(view)?.ok_or_else(|| bad("it has no log".to_owned()))?;
-        let head = events::head(view)?;
-        Ok(Note { log, head: head.id, hash: head.hash, sha256, bytes, events: found.events })
-    })
+        projects::all(view)?;
+        let log = logs::current(view)?.ok_or_else(|| damaged("it has no log".to_owned()))?;
+        let (head, events) = (events::head(view)?, found.events);
+        Ok(Note { log, head: head.id, hash: head.hash, sha256, bytes, events, at: None })
+    };
+    let looked = Reader::open(path).and_then(|mut copy| copy.read(look));
+    match looked.map_err(misread) {
+        Err(StoreError::Damaged { what: why }) => {
+            Err(StoreError::BadBackup { path: path.to_owned(), why })
+        }
+        looked => looked,
+    }
 }
 
 /// Copies the database at `path` to the folder `backups`, under a name that says when and why.
@@ -105,7 +107,7 @@ pub fn prune(backups: &Path, kind: SnapshotKind, keep: usize) -> Result<(), Stor
 }
 
 /// Returns the snapshots in `backups`, oldest first by name.
-fn files(backups: &Path) -> Result<Vec<PathBuf>, StoreError> {
+pub(crate) fn files(backups: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let Ok(entries) = fs::read_dir(backups) else { return Ok(Vec::new()) };
     let mut files = Vec::new();
     for entry in entries {
@@ -118,19 +120,16 @@ fn files(backups: &Path) -> Result<Vec<PathBuf>, StoreError> {
     Ok(files)
 }
 
-/// Returns the newest snapshot in `backups` that is as good as on the day it was taken.
+/// Returns the newest snapshot in `backups` that is as good as on the day it was taken. It is the one
+/// that was taken last: an older one may know more events, of a life of the log that was given up.
 pub(crate) fn newest_good(backups: &Path) -> Result<Option<(PathBuf, Note)>, StoreError> {
     let mut noted: Vec<(PathBuf, Note)> = files(backups)?
         .into_iter()
         .filter_map(|file| read_note(&file).map(|note| (file, note)))
         .collect();
-    noted.sort_by_key(|(file, note)| (note.head, file.clone()));
-    while let Some((file, note)) = noted.pop() {
-        if verify(&file).is_ok() {
-            return Ok(Some((file, note)));
-        }
-    }
-    Ok(None)
+    noted.sort_by_key(|(file, note)| (note.at, note.head, file.clone()));
+    let sound = |(file, _): (PathBuf, Note)| verify(&file).ok().map(|note| (file, note));
+    Ok(noted.into_iter().rev().find_map(sound))
 }
 
 /// Returns the newest event that any snapshot in `backups` knows of the log `log`.
@@ -161,21 +160,21 @@ pub fn restore(
     now: Timestamp,
 ) -> Result<Option<PathBuf>, StoreError> {
     verify(from)?;
-    let part = beside(path, ".restored");
-    for suffix in ["", "-wal", "-shm"] {
-        remove(&beside(&part, suffix))?;
-    }
-    fs::copy(from, &part).map_err(at(&part))?;
-    let aside = path.exists().then(|| backups.join(format!("replaced-{}", stamp(now))));
+    swap::finish(path, backups)?;
+    let name = swap::unused(backups, &format!("replaced-{}", stamp(now)));
+    let aside = path.exists().then(|| backups.join(&name));
     let what = What::StoreRestored {
         from: from.to_string_lossy().into_owned(),
         replaced: aside.as_ref().map(|aside| aside.to_string_lossy().into_owned()),
     };
-    begin_again(&part, backups, log, now, what, Actor::Operator)?;
-    if let Some(aside) = &aside {
-        set_aside(path, aside)?;
+    let part = beside(path, ".restored");
+    // Copied as a database and not as a file, since its newest rows may lie beside it.
+    copy_into(from, &part)?;
+    if let Err(error) = begin_again(&part, backups, log, now, what, Actor::Operator) {
+        clear(&part)?;
+        return Err(error);
     }
-    settle(&part, path)?;
+    swap::replace(&part, path, backups, &name)?;
     Ok(aside)
 }
 
@@ -197,19 +196,6 @@ pub(crate) fn begin_again(
         tx.append(&Event { actor, ..Event::own(what) }, now)
     })?;
     store.checkpoint()
-}
-
-/// Moves the database at `path` with all that belongs to it into the folder `aside`, untouched.
-pub(crate) fn set_aside(path: &Path, aside: &Path) -> Result<(), StoreError> {
-    fs::create_dir_all(aside).map_err(at(aside))?;
-    for suffix in ["-wal", "-shm", ""] {
-        let file = beside(path, suffix);
-        if let (true, Some(name)) = (file.exists(), file.file_name()) {
-            fs::rename(&file, aside.join(name)).map_err(at(&file))?;
-        }
-    }
-    sync_folder(path)?;
-    sync_folder(&aside.join("x"))
 }
 
 /// Returns the places that the log is known to have reached, from the notes beside the snapshots.
@@ -259,5 +245,6 @@ pub fn read_note(file: &Path) -> Option<Note> {
         sha256: text("sha256")?,
         bytes: note["bytes"].as_u64()?,
         events: note["events"].as_u64()?,
+        at: note["at"].as_i64().map(Timestamp),
     })
 }

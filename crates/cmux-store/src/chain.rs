@@ -6,7 +6,7 @@ use cmux_core::time::Timestamp;
 use sha2::{Digest, Sha256};
 
 use crate::events::{self, Row};
-use crate::{Head, StoreError, View, kinds, logs};
+use crate::{Head, StoreError, View, kinds, logs, misread};
 
 /// The hash before the first row.
 pub(crate) const GENESIS: [u8; 32] = [0; 32];
@@ -94,6 +94,10 @@ fn add(sum: &mut Sha256, field: Option<&[u8]>) {
 
 /// Walks the whole chain, and checks that it passes through `anchors`.
 pub fn verify(view: View<'_>, anchors: &[Anchor]) -> Result<Walk, StoreError> {
+    walk(view, anchors).map_err(misread)
+}
+
+fn walk(view: View<'_>, anchors: &[Anchor]) -> Result<Walk, StoreError> {
     let start = logs::checkpoint(view)?;
     let (mut id, mut prev) = start.unwrap_or((EventId(0), GENESIS));
     let archived = id;

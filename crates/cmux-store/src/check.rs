@@ -2,8 +2,14 @@
 
 use std::path::Path;
 
+use cmux_core::id::EventId;
+use cmux_core::time::Timestamp;
+
 use crate::events::Row;
-use crate::{Reader, StoreError, View, chain, events};
+use crate::{
+    Reader, StoreError, View, chain, cursors, events, logs, misread, projects, settings, snapshots,
+    wake,
+};
 
 /// The most problems that are told.
 const PROBLEMS_MAX: usize = 20;
@@ -43,23 +49,36 @@ pub fn check(view: View<'_>) -> Result<Check, StoreError> {
 
 /// Returns what is wrong with the file at `path`, looking at all of it and at each row of the log by
 /// itself. Nothing, if all is well.
-pub(crate) fn damage(path: &Path) -> Option<String> {
-    let looked = Reader::open(path).and_then(|mut reader| {
-        reader.read(|view| {
-            let mut problems = check(view)?.problems;
-            let fits = |row: Row| {
-                let fits = chain::hash(&row) == row.hash;
-                if !fits {
-                    problems.push(format!("event {}: its hash does not fit", row.id));
-                }
-                fits
-            };
-            events::each(view, cmux_core::id::EventId(0), fits)?;
-            Ok(problems)
-        })
-    });
-    match looked {
-        Ok(problems) => problems.into_iter().next(),
-        Err(error) => Some(error.to_string()),
+pub(crate) fn damage(path: &Path) -> Result<Option<String>, StoreError> {
+    let looked = Reader::open(path).and_then(|mut reader| reader.read(problem));
+    match looked.map_err(misread) {
+        Err(StoreError::Damaged { what }) => Ok(Some(what)),
+        looked => looked,
     }
+}
+
+fn problem(view: View<'_>) -> Result<Option<String>, StoreError> {
+    let mut problems = check(view)?.problems;
+    read_all(view)?;
+    let fits = |row: Row| {
+        let fits = chain::hash(&row) == row.hash;
+        if !fits {
+            problems.push(format!("event {}: its hash does not fit", row.id));
+        }
+        fits
+    };
+    events::each(view, EventId(0), fits)?;
+    Ok(problems.into_iter().next())
+}
+
+/// Reads each row of the nouns as a turn would, so that none can stop one.
+fn read_all(view: View<'_>) -> Result<(), StoreError> {
+    logs::lives(view)?;
+    logs::checkpoint(view)?;
+    projects::all(view)?;
+    snapshots::all(view)?;
+    settings::all(view)?;
+    cursors::all(view)?;
+    wake::due(view, Timestamp(i64::MAX), u32::MAX)?;
+    Ok(())
 }

@@ -2,9 +2,9 @@
 
 use cmux_core::id::{EventId, LogId};
 use cmux_core::time::Timestamp;
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Row, params};
 
-use crate::{StoreError, Tx, View, damaged};
+use crate::{StoreError, Tx, View, damaged, logs};
 
 /// A reader's place in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,11 +28,21 @@ pub fn save(tx: &Tx<'_>, reader: &str, cursor: Cursor, now: Timestamp) -> Result
 
 /// Returns how far `reader` has come. A place in a log that is over counts for nothing.
 pub fn find(view: View<'_>, reader: &str) -> Result<Option<Cursor>, StoreError> {
-    let mut query = view.db.prepare_cached("SELECT log, event FROM cursors WHERE reader = ?1")?;
-    let found: Option<(String, i64)> =
-        query.query_row([reader], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    let Some((log, event)) = found else { return Ok(None) };
-    let log = log.parse().map_err(|bad| damaged("cursor", reader, bad))?;
-    let current = crate::logs::current(view)?;
-    Ok((current == Some(log)).then_some(Cursor { log, event: EventId(event) }))
+    let mut query = view.db.prepare_cached("SELECT * FROM cursors WHERE reader = ?1")?;
+    let found = query.query_and_then([reader], read)?.next().transpose()?;
+    let current = logs::current(view)?;
+    Ok(found.filter(|cursor| Some(cursor.log) == current))
+}
+
+/// Returns how far each reader has come, in whichever log.
+pub(crate) fn all(view: View<'_>) -> Result<Vec<Cursor>, StoreError> {
+    let mut query = view.db.prepare("SELECT * FROM cursors ORDER BY reader")?;
+    query.query_and_then([], read)?.collect()
+}
+
+fn read(row: &Row<'_>) -> Result<Cursor, StoreError> {
+    let reader: String = row.get("reader")?;
+    let log: String = row.get("log")?;
+    let log = log.parse().map_err(|bad| damaged("cursor", &reader, bad))?;
+    Ok(Cursor { log, event: EventId(row.get("event")?) })
 }

@@ -32,9 +32,30 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
 
 /// Puts what is at `from` on the disk and gives it the name `to`.
 pub(crate) fn settle(from: &Path, to: &Path) -> Result<(), StoreError> {
+    step(from)?;
     File::open(from).and_then(|file| file.sync_all()).map_err(at(from))?;
     fs::rename(from, to).map_err(at(to))?;
     sync_folder(to)
+}
+
+/// Gives the file at `from` the name `to`, which may be on another disk.
+pub(crate) fn shift(from: &Path, to: &Path) -> Result<(), StoreError> {
+    step(from)?;
+    match fs::rename(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            let part = beside(to, ".part");
+            copy(from, &part)?;
+            settle(&part, to)?;
+            remove(from)
+        }
+        moved => moved.map_err(at(from)),
+    }
+}
+
+/// Copies the file at `from` to `to`. It is not on the disk yet.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
+    step(to)?;
+    fs::copy(from, to).map(|_| ()).map_err(at(to))
 }
 
 /// Puts the names in the folder of `path` on the disk.
@@ -45,6 +66,7 @@ pub(crate) fn sync_folder(path: &Path) -> Result<(), StoreError> {
 
 /// Writes `bytes` to `path`, whole or not at all.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    step(path)?;
     let part = beside(path, ".part");
     File::create(&part).and_then(|mut file| file.write_all(bytes)).map_err(at(&part))?;
     settle(&part, path)
@@ -52,10 +74,19 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
 
 /// Removes `path`, which need not be there.
 pub(crate) fn remove(path: &Path) -> Result<(), StoreError> {
+    step(path)?;
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at(path)(error)),
         Ok(()) | Err(_) => Ok(()),
     }
+}
+
+/// Removes a database that is in nobody's use, with all that SQLite may have laid beside it.
+pub(crate) fn clear(path: &Path) -> Result<(), StoreError> {
+    for suffix in ["", "-journal", "-wal", "-shm"] {
+        remove(&beside(path, suffix))?;
+    }
+    Ok(())
 }
 
 /// Returns the length and the SHA-256 of the file at `path`.
@@ -81,4 +112,33 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 pub(crate) fn stamp(now: Timestamp) -> String {
     let time = jiff::Timestamp::from_millisecond(now.0).unwrap_or_default();
     time.strftime("%Y%m%dT%H%M%S%3fZ").to_string()
+}
+
+/// Stands before each change of a file: in tests, the machine can stop here.
+fn step(path: &Path) -> Result<(), StoreError> {
+    #[cfg(test)]
+    if !power::lasts() {
+        return Err(at(path)(io::Error::other("the power is gone")));
+    }
+    let _ = path;
+    Ok(())
+}
+
+/// A machine that stops in the middle: once the power is gone, no file is changed any more.
+#[cfg(test)]
+pub(crate) mod power {
+    use std::cell::Cell;
+
+    thread_local!(static STEPS_LEFT: Cell<Option<u32>> = const { Cell::new(None) });
+
+    /// Lets this thread change files `steps` times more, or without end.
+    pub(crate) fn for_steps(steps: Option<u32>) {
+        STEPS_LEFT.set(steps);
+    }
+
+    pub(super) fn lasts() -> bool {
+        let left = STEPS_LEFT.get();
+        STEPS_LEFT.set(left.map(|left| left.saturating_sub(1)));
+        left != Some(0)
+    }
 }

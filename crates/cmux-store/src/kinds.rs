@@ -43,9 +43,12 @@ pub(crate) fn actor(actor: Actor) -> &'static str {
 /// Returns what an event says.
 pub(crate) fn data(what: &What) -> Value {
     match what {
-        What::DaemonStarted { version, pid, guarded } => {
-            json!({"version": version, "pid": pid, "guarded": guarded})
-        }
+        What::DaemonStarted { version, pid, guarded, upgraded_from } => json!({
+            "version": version,
+            "pid": pid,
+            "guarded": guarded,
+            "upgraded_from": upgraded_from,
+        }),
         What::DaemonStopping { why } => json!({"why": stop_reason(*why)}),
         What::ClockJumped { by_ms } => json!({"by_ms": by_ms}),
         What::ProjectAdded { name, root } | What::ProjectRemoved { name, root } => {

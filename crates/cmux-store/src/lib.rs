@@ -1,5 +1,6 @@
 //! All that cmux must remember, in one SQLite file with one writer.
 
+pub mod archive;
 pub mod backup;
 pub mod chain;
 pub mod check;
@@ -17,6 +18,7 @@ mod salvage;
 pub mod settings;
 pub mod snapshots;
 mod store;
+mod swap;
 pub mod wake;
 
 use std::path::PathBuf;
@@ -69,11 +71,16 @@ pub enum StoreError {
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> StoreError {
         use rusqlite::ErrorCode;
+        use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 
         let Some(failure) = error.sqlite_error() else { return from_row(error) };
         #[expect(clippy::wildcard_enum_match_arm, reason = "an enum of SQLite's, open by nature")]
         match failure.code {
             ErrorCode::DiskFull => StoreError::Full,
+            // The file through which connections share memory could not be made longer.
+            ErrorCode::SystemIoFailure if failure.extended_code == SQLITE_IOERR_SHMSIZE => {
+                StoreError::Full
+            }
             ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => {
                 StoreError::Damaged { what: error.to_string() }
             }
@@ -92,6 +99,21 @@ fn from_row(error: rusqlite::Error) -> StoreError {
         | rusqlite::Error::IntegralValueOutOfRange(..)
         | rusqlite::Error::Utf8Error(..) => StoreError::Damaged { what: error.to_string() },
         error => StoreError::Sqlite(error),
+    }
+}
+
+/// Returns as damage what reading a file can only fail with if it is not what cmux wrote: our questions
+/// fit our tables.
+fn misread(error: StoreError) -> StoreError {
+    use rusqlite::ErrorCode::{
+        ConstraintViolation, SchemaChanged, TooBig, TypeMismatch, Unknown as BadQuestion,
+    };
+    let StoreError::Sqlite(error) = error else { return error };
+    match error.sqlite_error_code() {
+        None | Some(ConstraintViolation | SchemaChanged | TooBig | TypeMismatch | BadQuestion) => {
+            StoreError::Damaged { what: error.to_string() }
+        }
+        Some(_) => StoreError::Sqlite(error),
     }
 }
 

@@ -6,7 +6,7 @@ use cmux_core::snapshot::SnapshotKind;
 use cmux_core::time::Timestamp;
 use rusqlite::Connection;
 
-use crate::{StoreError, backup};
+use crate::{StoreError, backup, misread};
 
 /// Each takes the database one version further. Released ones are never edited.
 const MIGRATIONS: [&str; KNOWN as usize] = [include_str!("../migrations/0001_ground.sql")];
@@ -59,11 +59,12 @@ fn run_list(
     }
     let snapshot = match from {
         0 => None,
-        _ => Some(backup::snapshot(path, backups, SnapshotKind::Migration, now)?.0),
+        _ => Some(copy_first(path, backups, now)?),
     };
     let tx = db.transaction()?;
     for migration in migrations.iter().skip(from as usize) {
-        tx.execute_batch(migration).map_err(as_damage)?;
+        // One that was tried on what it was made for can only fail on something else.
+        tx.execute_batch(migration).map_err(|error| misread(error.into()))?;
     }
     tx.pragma_update(None, "user_version", to)?;
     tx.pragma_update(None, "application_id", APPLICATION)?;
@@ -71,13 +72,12 @@ fn run_list(
     Ok((from > 0).then_some(Migrated { from, to, snapshot }))
 }
 
-/// A migration that was tried on what it was made for can only fail on something else.
-fn as_damage(error: rusqlite::Error) -> StoreError {
-    let error = StoreError::from(error);
-    if let StoreError::Sqlite(error) = error {
-        return StoreError::Damaged { what: format!("it cannot be migrated: {error}") };
+/// Copies the database before it is changed. A fresh copy can only be bad if the database is.
+fn copy_first(path: &Path, backups: &Path, now: Timestamp) -> Result<PathBuf, StoreError> {
+    match backup::snapshot(path, backups, SnapshotKind::Migration, now) {
+        Err(StoreError::BadBackup { why, .. }) => Err(StoreError::Damaged { what: why }),
+        copied => Ok(copied?.0),
     }
-    error
 }
 
 /// Refuses a file that this cmux cannot read.

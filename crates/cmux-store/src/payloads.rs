@@ -1,7 +1,7 @@
 //! What came in from outside, as it came. It may be pruned: the log keeps the digest.
 
 use cmux_core::time::Timestamp;
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{OptionalExtension, Row, params};
 use sha2::{Digest, Sha256};
 
 use crate::{StoreError, Tx, View};
@@ -22,6 +22,12 @@ pub fn keep(tx: &Tx<'_>, body: &[u8], now: Timestamp) -> Result<[u8; 32], StoreE
 pub fn find(view: View<'_>, digest: &[u8; 32]) -> Result<Option<Vec<u8>>, StoreError> {
     let mut query = view.db.prepare_cached("SELECT body FROM payloads WHERE digest = ?1")?;
     Ok(query.query_row([digest], |row| row.get(0)).optional()?)
+}
+
+/// Returns whether a row is named by the digest of what it holds.
+pub(crate) fn fits(row: &Row<'_>) -> Result<bool, StoreError> {
+    let (digest, body): ([u8; 32], Vec<u8>) = (row.get("digest")?, row.get("body")?);
+    Ok(digest == <[u8; 32]>::from(Sha256::digest(body)))
 }
 
 /// Drops what was last kept before `before`, and returns how many bodies that were.

@@ -68,7 +68,7 @@ pub fn page(
     query.query_and_then(params![after, limit], read)?.collect()
 }
 
-fn read(row: &Row<'_>) -> Result<Project, StoreError> {
+pub(crate) fn read(row: &Row<'_>) -> Result<Project, StoreError> {
     let id: String = row.get("id")?;
     let presence: String = row.get("presence")?;
     let since: Option<i64> = row.get("missing_since")?;

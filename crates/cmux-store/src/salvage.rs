@@ -1,23 +1,44 @@
 //! Reads what can still be read of a damaged database.
 
+use std::fs::OpenOptions;
+use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
 use cmux_core::id::{EventId, LogId};
 use cmux_core::time::Timestamp;
 use rusqlite::types::Value;
-use rusqlite::{Connection, OpenFlags, params_from_iter};
+use rusqlite::{Connection, OpenFlags, params, params_from_iter};
 
 use crate::chain::{self, GENESIS};
-use crate::events::{self, Row};
-use crate::store::connect;
-use crate::{StoreError, View, logs, migrate};
+use crate::events::{self, Filter, PAGE_MAX};
+use crate::file::at;
+use crate::store::{connect, settle_on_close, tame};
+use crate::{StoreError, View, logs, migrate, payloads, projects, settings, snapshots};
 
 /// The most stretches of a table that are skipped before the rest of it is given up.
 const SKIPS_MAX: u32 = 1000;
 
+/// Whether the core can express a row.
+type MakesSense = fn(&rusqlite::Row<'_>) -> bool;
+
 /// Tables whose rows are carried over as they are. The log is carried over row by row; what is due when
 /// is planned anew, and cursors belong to the log that is over.
-const TABLES: [&str; 4] = ["projects", "settings", "snapshots", "payloads"];
+const TABLES: [(&str, MakesSense); 4] = [
+    ("projects", |row| projects::read(row).is_ok()),
+    ("settings", |row| settings::read(row).is_ok()),
+    ("snapshots", |row| snapshots::read(row).is_ok()),
+    ("payloads", |row| payloads::fits(row).unwrap_or(false)),
+];
+
+/// What the header of a database of ours says at these places. The length of the file, at 28, is left
+/// for SQLite to find out.
+const HEADER: [(u64, &[u8]); 5] = [
+    (0, b"SQLite format 3\0"),
+    (18, &[2, 2, 0, 64, 32, 32]),
+    (28, &[0; 4]),
+    (44, &[0, 0, 0, 4]),
+    (56, &[0, 0, 0, 1]),
+];
 
 /// What was saved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,86 +46,178 @@ pub(crate) struct Salvaged {
     pub(crate) events: u64,
     /// The newest event that was seen, saved or not.
     pub(crate) newest: EventId,
-    /// Events up to here were archived, and are not missing.
-    pub(crate) archived: EventId,
     pub(crate) log: Option<LogId>,
 }
 
 /// Carries all that can be read of the database `from` into a new one at `to`, under the log id `log`.
-/// Returns nothing if `from` has nothing to give.
+/// Returns nothing if `from` has nothing to give. What is known better than `from` has it, its header
+/// and its tables, is put right in it first: it is a copy.
 pub(crate) fn salvage(
     from: &Path,
     to: &Path,
     log: LogId,
     now: Timestamp,
 ) -> Result<Option<Salvaged>, StoreError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let Ok(old) = Connection::open_with_flags(from, flags) else { return Ok(None) };
-    if old.query_row("SELECT count(*) FROM events", [], |_| Ok(())).is_err()
-        && old.prepare("SELECT * FROM events").is_err()
-    {
-        return Ok(None);
-    }
     let mut new = connect(to)?;
     migrate::run(&mut new, to, to, now)?;
+    let Some(old) = open_damaged(from, &new)? else { return Ok(None) };
     let tx = new.transaction()?;
     let saved = salvage_events(&old, &tx)?;
-    logs::begin(&tx, log, saved.newest, now)?;
-    for table in TABLES {
-        salvage_table(&old, &tx, table)?;
+    logs::begin(&tx, log, events::head(View { db: &tx })?.id, now)?;
+    for (table, makes_sense) in TABLES {
+        salvage_table(&old, &tx, table, makes_sense)?;
     }
     tx.commit()?;
-    new.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    settle_on_close(&new, true)?;
     Ok(Some(saved))
+}
+
+/// Opens a copy of a damaged database, in which every table that `sound` has should be found.
+fn open_damaged(path: &Path, sound: &Connection) -> Result<Option<Connection>, StoreError> {
+    let mut file = OpenOptions::new().write(true).open(path).map_err(at(path))?;
+    for (place, bytes) in HEADER {
+        let written = file.seek(SeekFrom::Start(place)).and_then(|_| file.write_all(bytes));
+        written.map_err(at(path))?;
+    }
+    drop(file);
+    let open = || -> Result<Connection, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let db = Connection::open_with_flags(path, flags)?;
+        tame(&db)?;
+        // One bad table must not hide the others.
+        db.pragma_update(None, "writable_schema", true)?;
+        db.prepare("SELECT * FROM sqlite_schema")?;
+        Ok(db)
+    };
+    let Ok(db) = open() else { return Ok(None) };
+    let known = tables(sound)?;
+    if tables(&db).is_ok_and(|found| name_tables(&db, found, known).is_ok()) {
+        drop(db);
+        return Ok(open().ok());
+    }
+    Ok(Some(db))
+}
+
+/// A table or an index as the database describes it: its type, name, table and SQL, if those are texts.
+type Described = [Option<Vec<u8>>; 4];
+
+fn tables(db: &Connection) -> Result<Vec<(i64, Described)>, StoreError> {
+    let mut query = db.prepare("SELECT rowid, type, name, tbl_name, sql FROM sqlite_schema")?;
+    let rows = query.query_map([], |row| {
+        let bytes = |column: usize| Some(row.get_ref(column).ok()?.as_bytes().ok()?.to_vec());
+        Ok((row.get(0)?, [bytes(1), bytes(2), bytes(3), bytes(4)]))
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Describes those tables anew that are described as none of ours is, if it is clear which they are.
+fn name_tables(
+    db: &Connection,
+    mut found: Vec<(i64, Described)>,
+    mut known: Vec<(i64, Described)>,
+) -> Result<(), StoreError> {
+    let all = found.clone();
+    found.retain(|(_, table)| known.iter().all(|(_, other)| other != table));
+    known.retain(|(_, table)| all.iter().all(|(_, other)| other != table));
+    if let ([(row, _)], [(_, [kind, name, of, sql])]) = (found.as_slice(), known.as_slice()) {
+        let update = "UPDATE sqlite_schema
+                      SET type = CAST(?2 AS TEXT), name = CAST(?3 AS TEXT),
+                          tbl_name = CAST(?4 AS TEXT), sql = CAST(?5 AS TEXT)
+                      WHERE rowid = ?1";
+        db.execute(update, params![row, kind, name, of, sql])?;
+    }
+    Ok(())
 }
 
 /// Carries over every event that says what it was written with, in a chain of its own.
 fn salvage_events(old: &Connection, new: &Connection) -> Result<Salvaged, StoreError> {
-    let checkpoint = logs::checkpoint(View { db: old }).unwrap_or(None);
-    let (archived, mut prev) = checkpoint.unwrap_or((EventId(0), GENESIS));
-    if let Some((event, hash)) = checkpoint {
-        let insert = "INSERT INTO checkpoints (event, hash, at) VALUES (?1, ?2, 0)";
-        new.execute(insert, rusqlite::params![event.0, hash])?;
-    }
-    let log = logs::current(View { db: old }).unwrap_or(None);
-    let mut saved = Salvaged { events: 0, newest: archived, archived, log };
+    let mut newest = EventId(0);
     each_readable(old, "events", |row| {
         let Ok(row) = events::read(row) else { return Ok(()) };
-        let is_next = row.id > saved.newest;
-        if is_next {
-            saved.newest = row.id;
+        let fits = chain::hash(&row) == row.hash;
+        // An id that its row does not vouch for is believed only where it is the next.
+        if fits || row.id.0.checked_sub(1) == Some(newest.0) {
+            newest = newest.max(row.id);
         }
-        if !is_next || chain::hash(&row) != row.hash {
+        if !fits {
             return Ok(());
         }
-        let mut row = Row { prev, ..row };
-        row.hash = chain::hash(&row);
-        prev = row.hash;
-        saved.events += 1;
-        events::insert(new, &row)
+        match events::insert(new, &row) {
+            // A page that was read in the place of another shows its rows twice.
+            Err(StoreError::Sqlite(_)) => Ok(()),
+            inserted => inserted,
+        }
     })?;
-    Ok(saved)
+    let start = salvage_checkpoint(old, new)?;
+    chain_up(new, start)?;
+    let log = logs::current(View { db: old }).unwrap_or(None);
+    Ok(Salvaged { events: events::count(View { db: new })?, newest: newest.max(start.0), log })
 }
 
-/// Carries over every row of `table` that can be read and makes sense.
-fn salvage_table(old: &Connection, new: &Connection, table: &str) -> Result<(), StoreError> {
+/// Carries over how far the log was archived, and returns that place and its hash. What is there cannot
+/// have been archived, whatever a damaged file says.
+fn salvage_checkpoint(
+    old: &Connection,
+    new: &Connection,
+) -> Result<(EventId, [u8; 32]), StoreError> {
+    let first: Option<i64> = new.query_row("SELECT min(id) FROM events", [], |row| row.get(0))?;
+    match logs::checkpoint(View { db: old }) {
+        Ok(Some((event, hash))) if first.is_none_or(|first| event.0 < first) => {
+            salvage_table(old, new, "checkpoints", |_| true)?;
+            Ok((event, hash))
+        }
+        Ok(_) | Err(_) => Ok((EventId(0), GENESIS)),
+    }
+}
+
+/// Lets each event after `start` follow from the one before it, where some between are missing.
+fn chain_up(db: &Connection, start: (EventId, [u8; 32])) -> Result<(), StoreError> {
+    let (mut id, mut prev) = start;
+    let mut update = db.prepare("UPDATE events SET prev = ?2, hash = ?3 WHERE id = ?1")?;
+    loop {
+        let rows = events::after(View { db }, id, PAGE_MAX, &Filter::default())?;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        for mut row in rows {
+            if row.prev != prev {
+                row.prev = prev;
+                row.hash = chain::hash(&row);
+                update.execute(params![row.id.0, row.prev, row.hash])?;
+            }
+            (id, prev) = (row.id, row.hash);
+        }
+    }
+}
+
+/// Carries over every row of `table` that can be read and makes sense, in the columns that we know.
+fn salvage_table(
+    old: &Connection,
+    new: &Connection,
+    table: &str,
+    makes_sense: MakesSense,
+) -> Result<(), StoreError> {
+    let known = new.prepare(&format!("SELECT * FROM {table}"))?;
+    let known: Vec<&str> = known.column_names().collect();
     each_readable(old, table, |row| {
-        let names: Vec<String> = row.as_ref().column_names().map(ToOwned::to_owned).collect();
-        let mut values = Vec::new();
-        for column in 1..names.len() {
-            match row.get::<_, Value>(column) {
-                Ok(value) => values.push(value),
-                Err(_) => return Ok(()),
+        if !makes_sense(row) {
+            return Ok(());
+        }
+        let (mut columns, mut values) = (Vec::new(), Vec::new());
+        for name in &known {
+            if let Ok(value) = row.get::<_, Value>(*name) {
+                columns.push(*name);
+                values.push(value);
             }
         }
         let marks = vec!["?"; values.len()].join(", ");
-        let columns = names[1..].join(", ");
+        let columns = columns.join(", ");
         let insert = format!("INSERT OR IGNORE INTO {table} ({columns}) VALUES ({marks})");
         let inserted = new.prepare_cached(&insert)?.execute(params_from_iter(values));
         match inserted.map_err(StoreError::from) {
-            Err(StoreError::Full) => Err(StoreError::Full),
             // A row that no cmux could have written is left behind.
-            Ok(_) | Err(_) => Ok(()),
+            Err(StoreError::Sqlite(_)) => Ok(()),
+            inserted => inserted.map(|_| ()),
         }
     })
 }
@@ -116,37 +229,37 @@ fn each_readable(
     table: &str,
     mut take: impl FnMut(&rusqlite::Row<'_>) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
-    let mut last = i64::MIN;
+    let mut from = i64::MIN;
     for _ in 0..SKIPS_MAX {
-        if scan(db, table, &mut last, &mut take)? {
+        if scan(db, table, &mut from, &mut take)? {
             return Ok(());
         }
-        match skip(db, table, last) {
-            Some(next) => last = next,
+        match skip(db, table, from) {
+            Some(next) => from = next,
             None => return Ok(()),
         }
     }
     Ok(())
 }
 
-/// Shows the rows after `last` to `take`. Returns whether it came to the end, rather than to a row that
-/// cannot be read.
+/// Shows the rows from `from` on to `take`, and moves it behind them. Returns whether it came to the
+/// end, rather than to a row that cannot be read.
 fn scan(
     db: &Connection,
     table: &str,
-    last: &mut i64,
+    from: &mut i64,
     take: &mut impl FnMut(&rusqlite::Row<'_>) -> Result<(), StoreError>,
 ) -> Result<bool, StoreError> {
-    let sql = format!("SELECT rowid AS row_number, * FROM {table} WHERE rowid > ?1 ORDER BY rowid");
+    let sql =
+        format!("SELECT rowid AS row_number, * FROM {table} WHERE rowid >= ?1 ORDER BY rowid");
     let Ok(mut query) = db.prepare(&sql) else { return Ok(true) };
-    let Ok(mut rows) = query.query([*last]) else { return Ok(true) };
+    let Ok(mut rows) = query.query([*from]) else { return Ok(true) };
     loop {
         match rows.next() {
             Ok(None) => return Ok(true),
             Ok(Some(row)) => {
-                if let Ok(number) = row.get(0) {
-                    *last = number;
-                }
+                let number: i64 = row.get(0)?;
+                *from = number.saturating_add(1).max(*from);
                 take(row)?;
             }
             Err(_) => return Ok(false),
@@ -154,20 +267,17 @@ fn scan(
     }
 }
 
-/// Returns the least row id from which `table` can be read again, beyond `last`.
-fn skip(db: &Connection, table: &str, last: i64) -> Option<i64> {
-    let base = last.max(0);
-    let mut good = None;
-    let mut bad = base;
-    for power in 0..62 {
-        let place = base.checked_add(1_i64 << power)?;
+/// Returns the least row id beyond `from` from which `table` can be read again.
+fn skip(db: &Connection, table: &str, from: i64) -> Option<i64> {
+    let mut bad = from.max(0);
+    let mut good = (0..62).find_map(|power| {
+        let place = from.max(0).checked_add(1 << power)?;
         if reads_from(db, table, place) {
-            good = Some(place);
-            break;
+            return Some(place);
         }
         bad = place;
-    }
-    let mut good = good?;
+        None
+    })?;
     while good - bad > 1 {
         let middle = bad + (good - bad) / 2;
         if reads_from(db, table, middle) { good = middle } else { bad = middle }
@@ -175,8 +285,8 @@ fn skip(db: &Connection, table: &str, last: i64) -> Option<i64> {
     Some(good)
 }
 
-/// Returns whether there is a row of `table` to be read after the row id `place`.
+/// Returns whether there is a row of `table` to be read at the row id `place` or beyond.
 fn reads_from(db: &Connection, table: &str, place: i64) -> bool {
-    let sql = format!("SELECT * FROM {table} WHERE rowid > ?1 ORDER BY rowid LIMIT 1");
+    let sql = format!("SELECT * FROM {table} WHERE rowid >= ?1 ORDER BY rowid LIMIT 1");
     db.query_row(&sql, [place], |_| Ok(())).is_ok()
 }

@@ -53,7 +53,13 @@ pub fn newest(view: View<'_>, kind: SnapshotKind) -> Result<Option<Snapshot>, St
     query.query_and_then([snapshot_kind(kind)], read)?.next().transpose()
 }
 
-fn read(row: &Row<'_>) -> Result<Snapshot, StoreError> {
+/// Returns every snapshot, oldest first.
+pub(crate) fn all(view: View<'_>) -> Result<Vec<Snapshot>, StoreError> {
+    let mut query = view.db.prepare("SELECT * FROM snapshots ORDER BY id")?;
+    query.query_and_then([], read)?.collect()
+}
+
+pub(crate) fn read(row: &Row<'_>) -> Result<Snapshot, StoreError> {
     let id: String = row.get("id")?;
     let at = Timestamp(row.get("at")?);
     let state: String = row.get("state")?;

@@ -1,14 +1,19 @@
 //! The open database and its one writer.
 
+use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cmux_core::event::Event;
+use cmux_core::event::{Event, What};
 use cmux_core::id::{EventId, LogId};
+use cmux_core::plan::Subject;
 use cmux_core::time::Timestamp;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use serde_json::Value;
 
-use crate::{SQLITE_MIN, StoreError, chain, events, logs, migrate};
+use crate::file::at;
+use crate::{SQLITE_MIN, StoreError, chain, events, logs, migrate, projects, settings, wake};
 
 /// How long a statement waits for another process to let go of the file.
 const BUSY_MAX: Duration = Duration::from_secs(5);
@@ -56,13 +61,31 @@ impl Store {
         require_sqlite()?;
         let mut db = connect(path)?;
         let migrated = migrate::run(&mut db, path, backups, now)?;
-        let log = logs::current(View { db: &db })?;
-        let log = match log {
+        let view = View { db: &db };
+        let head = events::head(view)?;
+        let log = match logs::current(view)? {
             Some(log) => log,
+            None if head.id > EventId(0) => {
+                return Err(StoreError::Damaged { what: "it has events but no log".to_owned() });
+            }
             None => logs::begin(&db, new_log, EventId(0), now)?,
         };
-        let head = events::head(View { db: &db })?;
-        Ok((Store { db, path: path.to_owned(), head, log }, migrated))
+        // What cannot be read of the little that every turn needs would stop it again and again.
+        projects::all(view)?;
+        let mut store = Store { db, path: path.to_owned(), head, log };
+        store.rehearse(now)?;
+        settle_on_close(&store.db, true)?;
+        Ok((store, migrated))
+    }
+
+    /// Writes what turns write and takes it back, so that the first of them does not find out.
+    fn rehearse(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut tx = Tx { db: &transaction, head: self.head };
+        tx.append(&Event::own(What::ClockJumped { by_ms: 0 }), now)?;
+        wake::set(&tx, &Subject::Daemon, Some(now))?;
+        settings::save(&tx, "rehearsal", &Value::Null)?;
+        Ok(transaction.rollback()?)
     }
 
     /// Returns the log that is being written.
@@ -99,9 +122,12 @@ impl Store {
         Ok(done)
     }
 
-    /// Moves what is in the write-ahead log into the database, as far as readers let it.
+    /// Moves what is in the write-ahead log into the database, as far as readers let it. It does not
+    /// wait for them.
     pub fn checkpoint(&mut self) -> Result<(), StoreError> {
+        self.db.busy_timeout(Duration::ZERO)?;
         let done = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        self.db.busy_timeout(BUSY_MAX)?;
         Ok(done?)
     }
 
@@ -163,12 +189,31 @@ pub(crate) fn connect(path: &Path) -> Result<Connection, StoreError> {
         let why = format!("its journal mode is {mode} and cannot be changed");
         return Err(StoreError::Unwritable { path: path.to_owned(), why });
     }
+    settle_on_close(&db, false)?;
+    require_writable(&db, path)?;
     db.pragma_update(None, "synchronous", "FULL")?;
     db.pragma_update(None, "foreign_keys", true)?;
     db.pragma_update(None, "cell_size_check", true)?;
     db.pragma_update(None, "journal_size_limit", 64 << 20)?;
     tame(&db)?;
     Ok(db)
+}
+
+/// Says whether closing `db` moves its write-ahead log into it: not before it was found to be sound, so
+/// that a damaged one stays as it is.
+pub(crate) fn settle_on_close(db: &Connection, settle: bool) -> Result<(), StoreError> {
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !settle)?;
+    Ok(())
+}
+
+/// Refuses a file that SQLite would only read, because it may not or because its header says so.
+fn require_writable(db: &Connection, path: &Path) -> Result<(), StoreError> {
+    migrate::version(db)?;
+    if !db.is_readonly("main")? {
+        return Ok(());
+    }
+    OpenOptions::new().append(true).open(path).map_err(at(path))?;
+    Err(StoreError::Damaged { what: "its header says that it is only for reading".to_owned() })
 }
 
 /// Trusts nothing that a file may bring with it.

@@ -1,7 +1,8 @@
 //! A disk that has only what it was made to keep: whatever was not synced, a power cut takes.
 //!
 //! It is stricter than most. A file's bytes are kept once the file was synced, and its name once its
-//! folder was: ext4 would keep the name of a new file that was synced, and this does not count on it.
+//! folder was: ext4 would keep the name of a new file that was synced, and this does not count on it. The
+//! same goes for the folder itself.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,9 +12,11 @@ use crate::trace::{Change, Moment, Target};
 /// The least that a disk writes whole, in bytes.
 const SECTOR: usize = 512;
 
-/// The files of one folder, as they would be found after a power cut.
+/// The files of one home, as they would be found after a power cut.
 #[derive(Clone, Debug, Default)]
 pub struct Platter {
+    /// When the home was made, while its own name is not on the disk.
+    loose_home: Option<u64>,
     files: Vec<File>,
     /// Which file each name means while the machine runs.
     names: BTreeMap<String, usize>,
@@ -76,6 +79,9 @@ impl Platter {
 
     /// Returns the files as they are found when the power is back.
     pub fn after_a_cut(&self, fate: &mut Fate<'_>) -> BTreeMap<String, Vec<u8>> {
+        if self.loose_home.is_some() {
+            return BTreeMap::new();
+        }
         let mut names = self.kept_names.clone();
         // Names are changed in their order, so only the last changes can be missing.
         let survived = match fate {
@@ -90,6 +96,7 @@ impl Platter {
 
     fn change(&mut self, change: &Change) {
         match change {
+            Change::MakeHome => self.loose_home = Some(self.now),
             Change::Make { file } => {
                 if !self.names.contains_key(file) {
                     self.files.push(File::default());
@@ -128,7 +135,8 @@ impl Platter {
                     stroke.apply(kept);
                 }
             }
-            Target::Folder => {
+            Target::Above => self.loose_home = self.loose_home.filter(|at| *at >= begun),
+            Target::Home => {
                 for (_, naming) in self.loose_names.extract_if(.., |(at, _)| *at < begun) {
                     naming.apply(&mut self.kept_names);
                 }
@@ -214,7 +222,7 @@ mod tests {
         check(&disk, &[]);
         sync(&mut disk, Target::File("a".to_owned()));
         check(&disk, &[]);
-        sync(&mut disk, Target::Folder);
+        sync(&mut disk, Target::Home);
         check(&disk, &[("a", b"one")]);
         change(&mut disk, put("a", 4, b"two"));
         check(&disk, &[("a", b"one")]);
@@ -231,20 +239,31 @@ mod tests {
         change(&mut disk, make("a"));
         change(&mut disk, put("a", 0, b"one"));
         sync(&mut disk, Target::File("a".to_owned()));
-        sync(&mut disk, Target::Folder);
+        sync(&mut disk, Target::Home);
         change(&mut disk, Change::Rename { from: "a".to_owned(), to: "b".to_owned() });
         change(&mut disk, make("a"));
         change(&mut disk, Change::Remove { file: "a".to_owned() });
         check(&disk, &[("a", b"one")]);
-        sync(&mut disk, Target::Folder);
+        sync(&mut disk, Target::Home);
         check(&disk, &[("b", b"one")]);
+    }
+
+    #[test]
+    fn nothing_is_left_in_a_home_whose_own_name_is_lost() {
+        let mut disk = Platter::default();
+        change(&mut disk, Change::MakeHome);
+        change(&mut disk, make("a"));
+        sync(&mut disk, Target::Home);
+        check(&disk, &[]);
+        sync(&mut disk, Target::Above);
+        check(&disk, &[("a", b"")]);
     }
 
     #[test]
     fn a_sync_keeps_only_what_was_done_before_it_began() {
         let mut disk = Platter::default();
         change(&mut disk, make("a"));
-        sync(&mut disk, Target::Folder);
+        sync(&mut disk, Target::Home);
         let target = Target::File("a".to_owned());
         change(&mut disk, put("a", 0, b"in time"));
         disk.hear(&Moment::SyncBegun { thread: 1, target: target.clone() });
@@ -259,7 +278,7 @@ mod tests {
         change(&mut disk, make("a"));
         change(&mut disk, put("a", 0, &[1; 2 * SECTOR]));
         sync(&mut disk, Target::File("a".to_owned()));
-        sync(&mut disk, Target::Folder);
+        sync(&mut disk, Target::Home);
         change(&mut disk, put("a", SECTOR, &[2; 2 * SECTOR]));
         let mut dice = Dice::new(1);
         let mut seen = std::collections::BTreeSet::new();

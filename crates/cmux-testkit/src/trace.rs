@@ -16,7 +16,7 @@ use crate::home::TestHome;
 const CALLS: &str = "trace=?open,?openat,?openat2,?creat,?write,?writev,?pwrite64,?pwritev,?pwritev2,\
     ?sendto,?sendmsg,?sendmmsg,?fsync,?fdatasync,?sync,?syncfs,?sync_file_range,?msync,?mmap,\
     ?truncate,?ftruncate,?fallocate,?copy_file_range,?sendfile,?splice,?rename,?renameat,?renameat2,\
-    ?unlink,?unlinkat,?link,?linkat,?symlink,?symlinkat,?io_uring_setup,?io_submit";
+    ?unlink,?unlinkat,?link,?linkat,?symlink,?symlinkat,?mkdir,?mkdirat,?io_uring_setup,?io_submit";
 
 /// The longest text that strace writes down whole, in bytes.
 const TEXT_MAX: &str = "1048576";
@@ -34,9 +34,11 @@ pub enum Moment {
     Telling(Vec<u8>),
 }
 
-/// A change of a file of the store, which is named within its home.
+/// A change of a file of the store, which is named within its home, or of the home.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
+    /// The home is there from now on.
+    MakeHome,
     /// It is there from now on, if it was not.
     Make {
         file: String,
@@ -64,8 +66,10 @@ pub enum Change {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     File(String),
-    /// The home itself, which is to say its files' names.
-    Folder,
+    /// The home, which is to say its files' names.
+    Home,
+    /// The folder that the home is in, and with it the home's own name.
+    Above,
 }
 
 /// Returns a way to run a daemon in `home` under strace, which writes to `file`.
@@ -183,6 +187,10 @@ impl Reading {
                 [None, None] => Vec::new(),
                 _ => unknown(call),
             },
+            ("mkdir" | "mkdirat", _) => {
+                let is_home = texts(arguments).iter().any(|path| self.is_home(path));
+                is_home.then_some(Change::MakeHome).into_iter().collect()
+            }
             ("truncate" | "link" | "linkat" | "symlink" | "symlinkat", _) => {
                 let is_ours = self.names(arguments).iter().any(Option::is_some);
                 if is_ours { unknown(call) } else { Vec::new() }
@@ -207,10 +215,17 @@ impl Reading {
     /// Returns what a sync is of, if that concerns the store.
     fn target(&self, call: Call<'_>) -> Option<Target> {
         let path = descriptions(call.arguments).into_iter().next()?;
-        if self.homes.iter().any(|home| home.as_os_str().as_encoded_bytes() == path) {
-            return Some(Target::Folder);
+        if self.is_home(&path) {
+            return Some(Target::Home);
+        }
+        if self.homes.iter().any(|home| home.parent().is_some_and(|above| is_at(&path, above))) {
+            return Some(Target::Above);
         }
         self.file(&path).map(Target::File)
+    }
+
+    fn is_home(&self, path: &[u8]) -> bool {
+        self.homes.iter().any(|home| is_at(path, home))
     }
 
     /// Returns which of the store's files the paths in `arguments` name.
@@ -282,6 +297,10 @@ fn is_database(path: &[u8]) -> bool {
     path.windows(7).any(|part| part == b"cmux.db")
 }
 
+fn is_at(path: &[u8], place: &Path) -> bool {
+    place.as_os_str().as_encoded_bytes() == path
+}
+
 /// Returns all texts in quotes.
 fn texts(arguments: &str) -> Vec<Vec<u8>> {
     let quoted = arguments.split('"').skip(1).step_by(2);
@@ -331,6 +350,7 @@ mod tests {
             "ftruncate(9</h/cmux.db-wal>, 32) = 0",
             &[Moment::Changed(Change::Cut { file: wal(), length: 32 })],
         );
+        check("mkdir(\"/h\", 0700) = 0", &[Moment::Changed(Change::MakeHome)]);
         check("unlink(\"/h/cmux.db-wal\") = 0", &[Moment::Changed(Change::Remove { file: wal() })]);
         check(
             "rename(\"/h/cmux.db-wal\", \"/h/cmux.db\") = 0",
@@ -346,9 +366,9 @@ mod tests {
 
     #[test]
     fn a_sync_has_a_beginning_and_an_end_and_a_failed_one_has_no_end() {
-        let target = || Target::Folder;
-        let begun = Moment::SyncBegun { thread: 7, target: target() };
-        check("fsync(9</h>) = 0", &[begun.clone(), Moment::Synced { thread: 7, target: target() }]);
+        let begun = Moment::SyncBegun { thread: 7, target: Target::Home };
+        let synced = Moment::Synced { thread: 7, target: Target::Home };
+        check("fsync(9</h>) = 0", &[begun.clone(), synced]);
         check("fsync(9</h>) = -1 EIO (Input/output error)", &[begun]);
     }
 

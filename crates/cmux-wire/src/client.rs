@@ -19,7 +19,7 @@ use crate::daemon::{DaemonStatus, Status, Stopping};
 use crate::event::Events;
 use crate::problem::Problem;
 use crate::project::{NewProject, Project, Projects};
-use crate::store::{Audit, Backup, Check, NewBackup};
+use crate::store::{Archive, Audit, Backup, Check, NewArchive, NewBackup};
 use crate::stream::Stream;
 
 /// How long the daemon may take to answer, unless it is asked for something long.
@@ -135,6 +135,10 @@ impl Client {
 
     pub async fn back_up(&self, new: &NewBackup) -> Result<Backup, ClientError> {
         self.send(Method::POST, "/api/store/backups", Some(new)).await
+    }
+
+    pub async fn archive(&self, new: &NewArchive) -> Result<Archive, ClientError> {
+        self.send(Method::POST, "/api/store/archives", Some(new)).await
     }
 
     async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {

@@ -59,3 +59,23 @@ pub struct Misfit {
     pub id: i64,
     pub why: String,
 }
+
+/// Asks for old events to be written to a file and taken out of the store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewArchive {
+    /// An absolute path, at which there must be nothing.
+    pub file: String,
+    /// Events of the last so many days stay.
+    pub keep_days: u32,
+}
+
+/// A file of old events.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Archive {
+    pub file: String,
+    /// The newest event in it.
+    pub through: i64,
+    pub events: u64,
+    pub sha256: String,
+}

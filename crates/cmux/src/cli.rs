@@ -7,11 +7,12 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::cmd;
 use crate::fail::Fail;
-use crate::say::{Say, Tone};
+use crate::say::{Say, say_error};
 
 /// Runs a team of AI coding agents you can walk away from.
 #[derive(Debug, Parser)]
 #[command(name = "cmux", version, propagate_version = true, max_term_width = 100)]
+#[command(arg_required_else_help = true)]
 #[command(after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no daemon, 4 not found, \
                         5 refused, 6 timed out.\n\nStart here:\n  cmux up       in your project's folder\n  \
                         cmux status   what there is\n  cmux doctor   what is wrong")]
@@ -26,10 +27,11 @@ pub(crate) struct Cli {
 #[derive(Debug, Args)]
 pub(crate) struct Common {
     /// Print JSON, in the shape of the API
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = "Everywhere")]
     pub(crate) json: bool,
     /// The folder where cmux keeps everything
-    #[arg(long, global = true, env = "CMUX_HOME", value_name = "DIR", hide_env_values = true)]
+    #[arg(long, global = true, help_heading = "Everywhere")]
+    #[arg(env = "CMUX_HOME", value_name = "DIR", hide_env_values = true)]
     pub(crate) home: Option<PathBuf>,
 }
 
@@ -46,14 +48,21 @@ enum Command {
     )]
     Down(cmd::down::Down),
     /// Show the daemon, the store and the projects at a glance
+    #[command(
+        after_help = "Exits 3 if no daemon runs.\n\nExample:\n  cmux status --json | jq .projects"
+    )]
     Status,
     /// Check everything that cmux depends on, and say what to do about it
+    #[command(
+        after_help = "Exits 1 only if something is bad; a warning is no failure.\n\nExample:\n  \
+                            cmux doctor --json | jq '.checks[] | select(.status != \"ok\")'"
+    )]
     Doctor,
     /// Run, start and stop the daemon by itself
-    #[command(subcommand)]
+    #[command(subcommand, arg_required_else_help = true)]
     Daemon(cmd::daemon::Daemon),
     /// Add, list and forget projects
-    #[command(subcommand)]
+    #[command(subcommand, arg_required_else_help = true)]
     Project(cmd::project::Project),
     /// Show the log of everything that happened
     #[command(after_help = "Examples:\n  cmux events -f                follow the log\n  \
@@ -61,10 +70,10 @@ enum Command {
                             cmux events --since 100 --json")]
     Events(cmd::events::Events),
     /// Check the log's chain of hashes
-    #[command(subcommand)]
+    #[command(subcommand, arg_required_else_help = true)]
     Audit(cmd::audit::Audit),
     /// Check, back up and restore the store
-    #[command(subcommand)]
+    #[command(subcommand, arg_required_else_help = true)]
     Db(cmd::db::Db),
     /// Print completions for a shell
     #[command(
@@ -84,33 +93,29 @@ pub(crate) fn main() -> ExitCode {
         Command::Up => cmd::up::run(&cli.common, say),
         Command::Down(down) => down.run(&cli.common, say),
         Command::Status => cmd::status::run(&cli.common, say),
-        Command::Doctor => return finish(say, cmd::doctor::run(&cli.common, say)),
+        Command::Doctor => return finish(cmd::doctor::run(&cli.common, say)),
         Command::Daemon(daemon) => daemon.run(&cli.common, say),
         Command::Project(project) => project.run(&cli.common, say),
         Command::Events(events) => events.run(&cli.common, say),
-        Command::Audit(audit) => return finish(say, audit.run(&cli.common, say)),
-        Command::Db(db) => return finish(say, db.run(&cli.common, say)),
-        Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "cmux", &mut std::io::stdout());
-            Ok(())
-        }
+        Command::Audit(audit) => return finish(audit.run(&cli.common, say)),
+        Command::Db(db) => return finish(db.run(&cli.common, say)),
+        Command::Completions { shell } => complete(shell, say),
         Command::Guard(guard) => return guard.run(&cli.common),
     };
-    finish(say, done.map(|()| ExitCode::SUCCESS))
+    finish(done.map(|()| ExitCode::SUCCESS))
 }
 
-#[expect(clippy::print_stderr, reason = "errors are for people")]
-fn finish(say: Say, done: Result<ExitCode, Fail>) -> ExitCode {
-    match done {
-        Ok(code) => code,
-        Err(fail) => {
-            eprintln!("{} {}", say.paint("error:", Tone::Bad), fail.what);
-            if let Some(hint) = fail.hint {
-                eprintln!("  {hint}");
-            }
-            fail.code.into()
-        }
-    }
+fn complete(shell: clap_complete::Shell, say: Say) -> Result<(), Fail> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "cmux", &mut script);
+    say.line(String::from_utf8_lossy(&script).trim_end())
+}
+
+fn finish(done: Result<ExitCode, Fail>) -> ExitCode {
+    done.unwrap_or_else(|fail| {
+        say_error(&fail);
+        fail.code.into()
+    })
 }
 
 /// Runs `work` to its end on this thread.

@@ -6,7 +6,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, PipeReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,7 @@ use signal_hook::iterator::Signals;
 
 use crate::cli::Common;
 use crate::place;
+use crate::say::aside;
 
 /// What the guard says on standard output when the daemon is ready for the first time.
 pub(crate) const READY: &str = "ready";
@@ -106,7 +107,9 @@ impl Guard {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             port: None,
         };
-        let _ = lock.note(&me);
+        if let Err(error) = lock.note(&me) {
+            note(&format!("{}: {error}", home.guard_lock().display()));
+        }
         let settings = GuardSettings {
             exits_max: self.exits_max,
             window: Duration::from_secs(self.window_s),
@@ -155,10 +158,17 @@ impl Keeper {
             };
             reason = told(&death);
             match watch.after(exit, begun.elapsed(), chance()) {
-                Verdict::End => return ExitCode::from(code),
+                Verdict::End => {
+                    note(&format!("the daemon ended ({reason}) and is not started again"));
+                    return ExitCode::from(code);
+                }
                 Verdict::Restart { after, mode } => {
+                    let mode = match mode {
+                        Mode::Normal => "",
+                        Mode::Safe => " in safe mode",
+                    };
                     note(&format!(
-                        "{reason}; next start in {} ms, {mode:?} mode",
+                        "the daemon ended ({reason}); next start{mode} in {} ms",
                         after.as_millis()
                     ));
                     if self.is_told_within(after) {
@@ -175,6 +185,7 @@ impl Keeper {
         let (reader, writer) = std::io::pipe()?;
         let mut command = Command::new(&self.program);
         command.arg("--home").arg(self.home.root()).args(["daemon", "run", "--guarded"]);
+        command.arg(self.settings.heartbeat.as_secs().to_string());
         match mode {
             Mode::Normal => {}
             Mode::Safe => {
@@ -229,12 +240,10 @@ impl Keeper {
 
     /// Returns the next news, or nothing if there are none for so long.
     fn hear(&self, patience: Duration) -> Option<News> {
-        match self.news.recv_timeout(patience) {
-            Ok(news) => Some(news),
-            // The guard itself may have slept: what came meanwhile counts.
-            Err(RecvTimeoutError::Timeout) => self.news.try_recv().ok(),
-            Err(RecvTimeoutError::Disconnected) => None,
-        }
+        // Time that passes while the whole machine, or only the guard, is suspended proves nothing. So
+        // the wait is in two halves: whoever wakes up at the end of one has the other to hear a beat.
+        let half = || self.news.recv_timeout(patience / 2).ok();
+        half().or_else(half)
     }
 
     /// Ends the daemon with one signal after another.
@@ -325,7 +334,7 @@ fn chance() -> f64 {
     f64::from(number) / f64::from(u32::MAX)
 }
 
-#[expect(clippy::print_stderr, reason = "standard error is the log")]
+/// Adds a line to the log, which is standard error. A full disk does not end the guard.
 fn note(text: &str) {
-    eprintln!("{} guard: {text}", Time::from_millis(clock::wall().0));
+    aside(&format!("{} guard: {text}", Time::from_millis(clock::wall().0)));
 }

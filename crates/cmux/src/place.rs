@@ -18,7 +18,10 @@ pub(crate) fn home(named: Option<&Path>) -> Result<Home, Fail> {
             .hint("set CMUX_HOME to a folder of your own")
     };
     let root = match named {
-        Some(root) if root.as_os_str().is_empty() => return Err(nowhere()),
+        Some(root) if root.as_os_str().is_empty() => {
+            return Err(Fail::failed("CMUX_HOME (or --home) is set, but to nothing")
+                .hint("name a folder of your own, or leave it unset"));
+        }
         Some(root) => root.to_owned(),
         None => {
             let state = env::var_os("XDG_STATE_HOME").map(PathBuf::from);

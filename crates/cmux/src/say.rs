@@ -33,8 +33,7 @@ pub(crate) type Cell = (String, Tone);
 
 impl Say {
     pub(crate) fn new(json: bool) -> Say {
-        let wanted = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        Say { json, colour: wanted && !json && io::stdout().is_terminal() }
+        Say { json, colour: !json && is_colourful(&io::stdout()) }
     }
 
     /// Says `document` to a script, or what `tell` says of it to a person.
@@ -100,6 +99,28 @@ impl Say {
     }
 }
 
+/// Says what went wrong and what to do about it, on standard error.
+pub(crate) fn say_error(fail: &Fail) {
+    let say = Say { json: false, colour: is_colourful(&io::stderr()) };
+    let what: Vec<String> = fail.what.lines().map(clean).collect();
+    aside(&format!("{} {}", say.paint("error:", Tone::Bad), what.join("\n")));
+    if let Some(hint) = &fail.hint {
+        aside(&format!("  {}", clean(hint)));
+    }
+}
+
+/// Says something besides the answer, on standard error. If nobody can hear it, nobody does.
+pub(crate) fn aside(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Returns whether what is written to `place` may be coloured.
+fn is_colourful(place: &impl IsTerminal) -> bool {
+    let refused = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let is_dumb = env::var_os("TERM").is_some_and(|value| value == "dumb");
+    !refused && !is_dumb && place.is_terminal()
+}
+
 /// Returns a cell of plain text.
 pub(crate) fn plain(text: impl Into<String>) -> Cell {
     (clean(&text.into()), Tone::Plain)
@@ -110,9 +131,10 @@ pub(crate) fn toned(text: impl Into<String>, tone: Tone) -> Cell {
     (clean(&text.into()), tone)
 }
 
-/// Returns `text` without what could move the cursor or change colours.
+/// Returns `text` without what could move the cursor, change colours or turn letters around.
 pub(crate) fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    let turns = |c| matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().map(|c| if c.is_control() || turns(c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// Returns how long so many milliseconds are, in the unit that suits them.
@@ -150,6 +172,17 @@ mod tests {
             vec![plain("x\u{1b}[1m"), plain("")],
         ]);
         assert_eq!(table, "a       bc\n日本    d\nx\u{fffd}[1m\n");
+    }
+
+    #[test]
+    fn nothing_in_a_text_can_play_tricks_on_a_terminal() {
+        for trick in ["\u{1b}]0;x\u{7}", "a\r\nb", "\u{9b}31m", "\u{7f}", "\u{202e}cba", "\u{2066}"]
+        {
+            let shown = clean(trick);
+            assert!(shown.contains('\u{fffd}'), "{shown:?}");
+            assert_eq!(shown.chars().count(), trick.chars().count());
+        }
+        assert_eq!(clean("#{pane_pid} größer 日本 '\"`$(x)"), "#{pane_pid} größer 日本 '\"`$(x)");
     }
 
     #[test]

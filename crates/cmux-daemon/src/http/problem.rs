@@ -55,6 +55,9 @@ impl From<Denied> for Oops {
                 Oops::new(StatusCode::NOT_FOUND, "not-found", detail)
             }
             Denied::Refused(Refused::BadProject(_)) => Oops::bad_request(detail),
+            Denied::Refused(Refused::BadArchive(_)) => {
+                Oops::new(StatusCode::CONFLICT, "archive", detail)
+            }
             Denied::Full => Oops::full(),
             Denied::Unstored(_) => Oops::new(StatusCode::INTERNAL_SERVER_ERROR, "unstored", detail),
             Denied::Broken(_) => Oops::new(StatusCode::SERVICE_UNAVAILABLE, "store-broken", detail),

@@ -6,8 +6,12 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use cmux_store::check;
-use cmux_wire::store::{Audit, Backup, Check, NewBackup};
+use cmux_core::event::Actor;
+use cmux_core::report::{Ask, Report};
+use cmux_core::time::Timestamp;
+use cmux_drivers::clock;
+use cmux_store::{archive as archives, check};
+use cmux_wire::store::{Archive, Audit, Backup, Check, NewArchive, NewBackup};
 
 use crate::http::App;
 use crate::http::extract::Body;
@@ -39,4 +43,38 @@ pub(crate) async fn back_up(
     };
     let backup = copied.map_err(panicked)?.map_err(|error| Oops::from(&error))?;
     Ok((StatusCode::CREATED, Json(backup)))
+}
+
+/// Writes old events to a file, and has them taken out of the store once they are in it.
+pub(crate) async fn archive(
+    State(app): State<Arc<App>>,
+    Body(new): Body<NewArchive>,
+) -> Result<(StatusCode, Json<Archive>), Oops> {
+    let file = PathBuf::from(&new.file);
+    if !file.is_absolute() {
+        return Err(Oops::bad_request("`file` must be an absolute path"));
+    }
+    if file.exists() {
+        let detail = format!("there is a file at {} already, and it is not overwritten", new.file);
+        return Err(Oops::new(StatusCode::CONFLICT, "file-exists", detail));
+    }
+    let keep_ms = i64::from(new.keep_days) * 86_400_000;
+    let before = Timestamp(clock::wall().0.saturating_sub(keep_ms));
+    let written = app.read(move |view| {
+        let through = archives::newest_before(view, before)?;
+        through.map(|through| archives::export(view, through, &file)).transpose()
+    });
+    let Some(archive) = written.await? else {
+        let detail = format!("no event is older than {} days", new.keep_days);
+        return Err(Oops::new(StatusCode::NOT_FOUND, "nothing-to-archive", detail));
+    };
+    let said = Archive {
+        file: archive.file.clone(),
+        through: archive.through.0,
+        events: archive.rows,
+        sha256: archive.sha256.clone(),
+    };
+    let ask = Ask::ArchiveLog { archive };
+    app.ask(Report::Asked { actor: Actor::Operator, ask }).await?;
+    Ok((StatusCode::CREATED, Json(said)))
 }

@@ -72,17 +72,19 @@ impl Telling {
             Some(since) => EventId(since),
             None => self.head,
         };
+        // In safe mode nothing new happens.
+        let quiet = watch::Sender::new(self.head);
         let mut head = match &self.app.signs {
             Some(signs) => signs.head.clone(),
-            None => watch::channel(self.head).1,
+            None => quiet.subscribe(),
         };
         let mut pings = tokio::time::interval(PING_EVERY);
         loop {
             head.mark_unchanged();
             cursor = self.catch_up(cursor).await?;
             tokio::select! {
-                changed = head.changed() => if changed.is_err() { self.idle().await?; },
-                () = closed(self.app.closing.clone()) => return self.goodbye().await,
+                changed = head.changed() => if changed.is_err() { self.idle(cursor).await?; },
+                () = closed(self.app.closing.clone()) => return self.goodbye(cursor).await,
                 _ = pings.tick() => self.send(Message::Ping(axum::body::Bytes::new())).await?,
                 heard = self.socket.next() => if !matches!(heard, Some(Ok(_))) { return Err(Gone); },
             }
@@ -117,15 +119,16 @@ impl Telling {
         }
     }
 
-    /// Waits for the end: in safe mode nothing new happens.
-    async fn idle(&mut self) -> Result<(), Gone> {
+    /// Waits for the end: the kernel is gone, and nothing new happens.
+    async fn idle(&mut self, cursor: EventId) -> Result<(), Gone> {
         closed(self.app.closing.clone()).await;
-        self.goodbye().await?;
+        self.goodbye(cursor).await?;
         Err(Gone)
     }
 
-    async fn goodbye(&mut self) -> Result<(), Gone> {
+    async fn goodbye(&mut self, cursor: EventId) -> Result<(), Gone> {
         // What was stored before the end is told before it.
+        self.catch_up(cursor).await?;
         self.say(&Notice::Goodbye { retry_ms: RETRY_MS }).await?;
         self.send(Message::Close(None)).await
     }

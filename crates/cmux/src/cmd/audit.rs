@@ -19,6 +19,7 @@ const PATIENCE: Duration = Duration::from_mins(30);
 #[derive(Debug, Subcommand)]
 pub(crate) enum Audit {
     /// Walk the chain of hashes, and name the first event that does not fit
+    #[command(after_help = "Works while the daemon runs or not. Exits 1 if an event does not fit.")]
     Verify,
 }
 

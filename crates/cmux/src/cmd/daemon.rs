@@ -2,6 +2,7 @@
 
 use std::env;
 use std::io::IsTerminal;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use cmux_daemon::boot::{self, Life};
@@ -16,7 +17,10 @@ use crate::cli::{Common, wait};
 use crate::cmd::{start, stop};
 use crate::fail::{Code, Fail};
 use crate::place;
-use crate::say::Say;
+use crate::say::{Say, aside, clean};
+
+/// How long a daemon may take to say how it is before that is said for it.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Daemon {
@@ -27,20 +31,29 @@ pub(crate) enum Daemon {
     )]
     Run(Run),
     /// Start in the background, kept alive by a guard; returns when it is ready
+    #[command(after_help = "Safe to repeat: a daemon that runs already is only shown.")]
     Start,
     /// Stop: ask, wait, insist
+    #[command(
+        after_help = "What could not be cleared away, such as a port that somebody else has \
+                            taken, is told. If none runs, that is fine too."
+    )]
     Stop,
     /// Stop and start
+    #[command(after_help = "Brings back a guard that is gone, and leaves safe mode.")]
     Restart,
     /// Tell whether it runs
+    #[command(
+        after_help = "Exits 3 if none runs.\n\nExample:\n  cmux daemon status --json | jq .pid"
+    )]
     Status,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// A guard listens on standard output
-    #[arg(long, hide = true)]
-    guarded: bool,
+    /// A guard listens on standard output, and expects a sign of life at least so often
+    #[arg(long, hide = true, value_name = "SECONDS")]
+    guarded: Option<u64>,
     /// Read only, for this reason
     #[arg(long, hide = true, value_name = "REASON")]
     safe_mode: Option<String>,
@@ -53,22 +66,34 @@ impl Daemon {
             Daemon::Run(run) => run.run(home),
             Daemon::Start => show(&start::start(&home)?, say),
             Daemon::Stop => say.show(&stop::stop(&home)?, stop::tell),
-            Daemon::Restart => {
-                stop::stop(&home)?;
-                show(&start::start(&home)?, say)
-            }
+            Daemon::Restart => restart(&home, say),
             Daemon::Status => show(&status(&home)?, say),
         }
     }
 }
 
+fn restart(home: &Home, say: Say) -> Result<(), Fail> {
+    // What cannot be started again is not stopped.
+    place::settings(home)?;
+    let stopped = stop::stop(home)?;
+    if stopped.is_notable() {
+        aside(&stop::tell(&stopped));
+    }
+    show(&start::start(home)?, say)
+}
+
 impl Run {
     fn run(self, home: Home) -> Result<(), Fail> {
-        let settings =
+        let mut settings =
             place::settings(&home).map_err(|fail| Fail { code: Code::Config, ..fail })?;
         log(&settings.log)?;
-        let version = env!("CARGO_PKG_VERSION").to_owned();
         let Run { guarded, safe_mode } = self;
+        if let Some(silence_max_s) = guarded {
+            // The guard has its own, from before the file was last changed.
+            settings.guard.heartbeat = Duration::from_secs(silence_max_s);
+        }
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let guarded = guarded.is_some();
         Ok(boot::run(Life { home, settings, version, guarded, safe_mode })?)
     }
 }
@@ -93,7 +118,8 @@ fn log(filter: &str) -> Result<(), Fail> {
 fn status(home: &Home) -> Result<DaemonStatus, Fail> {
     let holder = lock::holder(&home.lock()).ok().flatten();
     let guard = lock::holder(&home.guard_lock()).ok().flatten();
-    let answer = wait(async { Ok(place::client(home).daemon().await) })?;
+    let client = place::client(home).patient(ANSWER_WITHIN);
+    let answer = wait(async { Ok(client.daemon().await) })?;
     match answer {
         Ok(status) => Ok(status),
         Err(ClientError::NoDaemon | ClientError::Broken(_) | ClientError::TimedOut(_)) => {
@@ -118,17 +144,27 @@ fn status(home: &Home) -> Result<DaemonStatus, Fail> {
 
 /// Says how the daemon is. That none runs is told by the exit code too.
 fn show(status: &DaemonStatus, say: Say) -> Result<(), Fail> {
-    say.show(status, tell)?;
     if status.running {
-        Ok(())
-    } else {
-        Err(Fail::new(Code::NoDaemon, "no daemon is running")
-            .hint("`cmux up` or `cmux daemon start` starts one"))
+        return say.show(status, tell);
     }
+    if say.json {
+        say.json(status)?;
+    }
+    let what = match status.guard_pid {
+        None => format!("no daemon is running in {}", status.home),
+        Some(guard) => {
+            format!("no daemon is running in {}; its guard {guard} is to start it", status.home)
+        }
+    };
+    let hint = match status.guard_pid {
+        None => "`cmux up` starts one for the project here, `cmux daemon start` one by itself",
+        Some(_) => "the log says what it waits for; `cmux daemon restart` tries at once",
+    };
+    Err(Fail::new(Code::NoDaemon, what).hint(hint))
 }
 
 fn tell(status: &DaemonStatus) -> String {
-    let Some(pid) = status.pid else { return format!("home {}", status.home) };
+    let pid = status.pid.map_or_else(String::new, |pid| format!(" process {pid}"));
     let state = match (&status.safe_mode, status.ready) {
         (Some(why), _) => format!("in safe mode ({why})"),
         (None, true) => "ready".to_owned(),
@@ -138,5 +174,5 @@ fn tell(status: &DaemonStatus) -> String {
     let guard = status
         .guard_pid
         .map_or_else(|| ", no guard".to_owned(), |guard| format!(", guard {guard}"));
-    format!("daemon {state}: process {pid}{guard}{port}, home {}", status.home)
+    format!("daemon {state}:{pid}{guard}{port}, home {}", clean(&status.home))
 }

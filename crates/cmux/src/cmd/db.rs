@@ -11,7 +11,7 @@ use cmux_wire::client::ClientError;
 use cmux_wire::store::{Backup, Check, NewBackup, Restored};
 
 use crate::cli::{Common, wait};
-use crate::fail::Fail;
+use crate::fail::{Code, Fail};
 use crate::place;
 use crate::say::{Say, size};
 
@@ -21,16 +21,23 @@ const PATIENCE: Duration = Duration::from_mins(30);
 #[derive(Debug, Subcommand)]
 pub(crate) enum Db {
     /// Check every page of the store
+    #[command(after_help = "Works while the daemon runs or not. Exits 1 if the store is damaged.")]
     Check,
     /// Copy the store to a file, while the daemon runs or not
     #[command(after_help = "Example:\n  cmux db backup ~/cmux-$(date +%F).db")]
-    Backup { file: PathBuf },
+    Backup {
+        /// Where to; nothing may be there yet
+        file: PathBuf,
+    },
     /// Put a backup in the store's place. What was there is kept
     #[command(
         after_help = "The daemon must be stopped. A restored store begins a new log: whoever \
                             follows the old one is told so.\n\nExample:\n  cmux daemon stop && cmux db restore ~/cmux.db && cmux daemon start"
     )]
-    Restore { file: PathBuf },
+    Restore {
+        /// What `cmux db backup` or a snapshot wrote
+        file: PathBuf,
+    },
 }
 
 impl Db {
@@ -64,11 +71,27 @@ fn check(home: &Home) -> Result<Check, Fail> {
 }
 
 fn back_up(home: &Home, file: &Path) -> Result<Backup, Fail> {
+    require_room(file)?;
     let new = NewBackup { file: file.display().to_string() };
     let asked = wait(async { Ok(place::client(home).patient(PATIENCE).back_up(&new).await) })?;
     match asked {
         Err(ClientError::NoDaemon) => Ok(offline::back_up(home, file)?),
         asked => Ok(asked?),
+    }
+}
+
+/// Refuses a place where something is already, or where nothing can be.
+fn require_room(file: &Path) -> Result<(), Fail> {
+    if file.symlink_metadata().is_ok() {
+        let what = format!("{} is there already, and is not overwritten", file.display());
+        return Err(Fail::failed(what).hint("choose another name, or remove it first"));
+    }
+    match file.parent() {
+        Some(folder) if !folder.is_dir() => {
+            let what = format!("there is no folder {} to write to", folder.display());
+            Err(Fail::new(Code::NotFound, what).hint("make it first, or choose another"))
+        }
+        Some(_) | None => Ok(()),
     }
 }
 
@@ -97,9 +120,12 @@ fn tell_backup(backup: &Backup) -> String {
 }
 
 fn tell_restored(restored: &Restored) -> String {
-    let replaced = restored.replaced.as_deref().unwrap_or("nowhere: there was nothing");
+    let before = restored.replaced.as_ref().map_or_else(
+        || "there was nothing before".to_owned(),
+        |replaced| format!("what was there before is in {replaced}"),
+    );
     format!(
-        "restored {}, up to event {}, as {}\nwhat was there before is in {replaced}",
+        "restored {}, up to event {}, as {}\n{before}\n`cmux daemon start` runs it",
         restored.file, restored.head, restored.log
     )
 }

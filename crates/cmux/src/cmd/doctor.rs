@@ -1,8 +1,11 @@
 //! `cmux doctor`: everything that cmux depends on.
 
 use std::env;
-use std::net::SocketAddr;
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpListener};
 use std::process::ExitCode;
+use std::thread::{self, ScopedJoinHandle};
+use std::time::Duration;
 
 use cmux_core::doctor::{DaemonState, Facts, Finding, Level, PortState, judge};
 use cmux_core::settings::Settings;
@@ -27,6 +30,9 @@ const AGENTS: [(&str, &str); 6] = [
     ("hermes", "hermes"),
     ("antigravity", "agy"),
 ];
+
+/// How long a daemon may take to answer before it counts as silent.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Serialize)]
 struct Report {
@@ -57,10 +63,11 @@ fn look(home: &Home) -> Facts {
     let config_error = settings.as_ref().err().map(|fail| fail.what.clone());
     let settings = settings.unwrap_or_default();
     let is_there = home.root().exists();
+    let tools = Tools::look();
     let mut facts = Facts {
-        tmux: version_of("tmux", "-V"),
-        git: version_of("git", "--version"),
-        agents: AGENTS.iter().map(|(kind, name)| (*kind, version_of(name, "--version"))).collect(),
+        tmux: tools.tmux,
+        git: tools.git,
+        agents: tools.agents,
         home: home.root().display().to_string(),
         file_system: home.root().ancestors().find(|it| it.exists()).and_then(disk::kind),
         free_bytes: is_there.then(|| disk::free_bytes(home.root()).ok()).flatten(),
@@ -78,9 +85,31 @@ fn look(home: &Home) -> Facts {
     facts
 }
 
+/// The programs that cmux works with, each with what it says of its version.
+struct Tools {
+    tmux: Option<String>,
+    git: Option<String>,
+    agents: Vec<(&'static str, Option<String>)>,
+}
+
+impl Tools {
+    /// Asks all of them at once: some take a second to say their version.
+    fn look() -> Tools {
+        thread::scope(|scope| {
+            let ask = |name, argument| scope.spawn(move || version_of(name, argument));
+            let (tmux, git) = (ask("tmux", "-V"), ask("git", "--version"));
+            let agents = AGENTS.map(|(kind, name)| (kind, ask(name, "--version")));
+            // One that cannot be asked has not been found.
+            let heard = |asked: ScopedJoinHandle<'_, _>| asked.join().unwrap_or(None);
+            let agents = agents.into_iter().map(|(kind, asked)| (kind, heard(asked))).collect();
+            Tools { tmux: heard(tmux), git: heard(git), agents }
+        })
+    }
+}
+
 /// Adds what the daemon has to say, if there is one.
 fn ask_daemon(home: &Home, facts: &mut Facts) {
-    let client = place::client(home);
+    let client = place::client(home).patient(ANSWER_WITHIN);
     let newest = EventQuery { limit: Some(1), ..EventQuery::default() };
     let asked = wait(async {
         let status = client.status().await?;
@@ -103,14 +132,21 @@ fn ask_daemon(home: &Home, facts: &mut Facts) {
 }
 
 fn port(home: &Home, settings: &Settings) -> PortState {
-    let Some(holder) = port_holder(SocketAddr::new(settings.host, settings.port)) else {
-        return PortState::Free;
-    };
+    let address = SocketAddr::new(settings.host, settings.port);
     let ours = lock::holder(&home.lock()).ok().flatten().map(|it| it.process.pid);
-    if ours == Some(holder.pid) {
-        return PortState::Ours;
+    match port_holder(address) {
+        Some(holder) if ours == Some(holder.pid) => PortState::Ours,
+        Some(holder) => {
+            PortState::Taken { by: format!("{} (process {})", holder.name, holder.pid) }
+        }
+        // Whose it is cannot be seen if it is another user's; that it is taken can.
+        None if is_taken(address) => PortState::Taken { by: "another user's process".to_owned() },
+        None => PortState::Free,
     }
-    PortState::Taken { by: format!("{} (process {})", holder.name, holder.pid) }
+}
+
+fn is_taken(address: SocketAddr) -> bool {
+    TcpListener::bind(address).is_err_and(|error| error.kind() == ErrorKind::AddrInUse)
 }
 
 fn version_of(name: &str, argument: &str) -> Option<String> {

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::cli::Common;
-use crate::cmd::stop::{stop, tell};
+use crate::cmd::stop::{Stopped, stop, tell};
 use crate::fail::Fail;
 use crate::place;
 use crate::say::Say;
@@ -17,11 +17,14 @@ pub(crate) struct Down {
 
 impl Down {
     pub(crate) fn run(self, common: &Common, say: Say) -> Result<(), Fail> {
-        if !self.all {
-            return Err(Fail::failed("no agent runs in this project, so there is nothing to stop")
-                .hint("`cmux down --all` stops the daemon"));
+        let home = place::home(common.home.as_deref())?;
+        if self.all {
+            return say.show(&stop(&home)?, tell);
         }
-        let stopped = stop(&place::home(common.home.as_deref())?)?;
-        say.show(&stopped, tell)
+        say.show(&Stopped::default(), |_| {
+            "no agent runs in this project, so there is nothing to stop; `cmux down --all` stops the \
+             daemon"
+                .to_owned()
+        })
     }
 }

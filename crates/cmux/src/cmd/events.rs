@@ -10,7 +10,7 @@ use cmux_wire::stream::Told;
 use crate::cli::{Common, wait};
 use crate::fail::Fail;
 use crate::place;
-use crate::say::{Say, Tone, clean};
+use crate::say::{Say, Tone, aside, clean};
 
 /// How long to wait before a daemon that went away is tried again.
 const RETRY_AFTER: Duration = Duration::from_millis(500);
@@ -100,45 +100,42 @@ fn hear(told: Told, query: &mut EventQuery, say: Say) -> Result<(), Fail> {
         }
         Told::Notice(Notice::Reset) => {
             query.since = Some(0);
-            note("another log has begun: showing it from its start")
+            aside("another log has begun: showing it from its start");
+            // The numbers begin again, which a script must know as well.
+            if say.json { say.json(&Notice::Reset) } else { Ok(()) }
         }
         Told::Notice(Notice::Lagged { resume }) => {
             query.since = Some(resume);
             Ok(())
         }
-        Told::Notice(Notice::Goodbye { .. }) => note("the daemon has stopped: waiting for it"),
+        Told::Notice(Notice::Goodbye { .. }) => {
+            aside("the daemon has stopped: waiting for it");
+            Ok(())
+        }
     }
-}
-
-#[expect(clippy::print_stderr, reason = "it is not part of the log")]
-fn note(text: &str) -> Result<(), Fail> {
-    eprintln!("{text}");
-    Ok(())
 }
 
 fn show(event: &Event, say: Say) -> Result<(), Fail> {
     if say.json {
         return say.json(event);
     }
-    let about = event.project.as_deref().or(event.agent.as_deref()).unwrap_or("");
+    let about = event.project.as_deref().or(event.agent.as_deref());
     let data = event.data.as_object().map_or_else(|| event.data.to_string(), tell);
-    say.line(
-        format!(
-            "{}  {}  {}  {}  {}",
-            say.paint(&format!("{:>6}", event.id), Tone::Faint),
-            say.paint(&event.at.to_string(), Tone::Faint),
-            say.paint(&format!("{:<18}", clean(&event.kind)), Tone::Strong),
-            clean(about),
-            data
-        )
-        .trim_end(),
-    )
+    let kind = format!("{:<16}", event.kind);
+    let mut line = vec![
+        say.paint(&format!("{:>6}", event.id), Tone::Faint),
+        say.paint(&event.at.to_string(), Tone::Faint),
+        say.paint(&clean(&kind), Tone::Strong),
+    ];
+    line.extend(about.map(clean));
+    line.push(clean(&data));
+    say.line(line.join("  ").trim_end())
 }
 
 /// Returns the fields of an event in a line.
 fn tell(fields: &serde_json::Map<String, serde_json::Value>) -> String {
     let said = fields.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| {
-        let text = value.as_str().map_or_else(|| value.to_string(), clean);
+        let text = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
         format!("{name}={text}")
     });
     said.collect::<Vec<String>>().join(" ")

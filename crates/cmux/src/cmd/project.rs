@@ -13,9 +13,17 @@ use crate::fail::{Code, Fail};
 use crate::place;
 use crate::say::{Say, Tone, clean, plain, toned};
 
+/// The folder that a command is called in.
+const HERE: &str = ".";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Project {
     /// Add the project that a folder belongs to
+    #[command(
+        after_help = "The project is the nearest folder upwards with a .cmux or .git in it; a \
+                            linked worktree belongs to its main repository.\n\nExamples:\n  \
+                            cmux project add\n  cmux project add ~/shop --name Shop"
+    )]
     Add {
         /// A folder in it; the current one unless it is said
         path: Option<PathBuf>,
@@ -24,13 +32,17 @@ pub(crate) enum Project {
         name: Option<String>,
     },
     /// List the projects
+    #[command(after_help = "Example:\n  cmux project list --json | jq -r '.projects[].root'")]
     List,
     /// Show a project
+    #[command(after_help = "Exits 4 if there is none.\n\nExamples:\n  cmux project show\n  \
+                            cmux project show shop")]
     Show {
         /// Its id, name or folder; the one here unless it is said
         project: Option<String>,
     },
     /// Forget a project. No file of yours is deleted
+    #[command(after_help = "Example:\n  cmux project remove shop")]
     Remove {
         /// Its id, name or folder
         project: String,
@@ -44,7 +56,7 @@ impl Project {
         wait(async {
             match self {
                 Project::Add { path, name } => {
-                    let new = place::project(path.as_deref().unwrap_or(Path::new(".")), name)?;
+                    let new = place::project(path.as_deref().unwrap_or(Path::new(HERE)), name)?;
                     say.show(&client.add_project(&new).await?, tell)
                 }
                 Project::List => {
@@ -52,7 +64,7 @@ impl Project {
                     say.show(&Projects { projects, next: None }, |it| tell_all(it, say))
                 }
                 Project::Show { project } => {
-                    let wanted = project.unwrap_or_else(|| ".".to_owned());
+                    let wanted = project.unwrap_or_else(|| HERE.to_owned());
                     say.show(&find(&client, &wanted).await?, tell)
                 }
                 Project::Remove { project } => {
@@ -96,7 +108,11 @@ async fn find(client: &Client, wanted: &str) -> Result<Wire, Fail> {
 
 fn not_found(wanted: &str, projects: &[Wire]) -> Fail {
     let known = projects.iter().flat_map(|it| [it.id.as_str(), it.name.as_str()]);
-    let fail = Fail::new(Code::NotFound, format!("there is no project `{}`", clean(wanted)));
+    if wanted == HERE {
+        return Fail::new(Code::NotFound, "the folder here belongs to no project that cmux knows")
+            .hint("`cmux project add` adds it, `cmux project list` shows those there are");
+    }
+    let fail = Fail::new(Code::NotFound, format!("there is no project `{wanted}`"));
     match nearest(wanted, known) {
         Some(near) => fail.hint(format!("did you mean `{near}`?")),
         None => fail.hint("`cmux project list` shows those there are, `cmux project add` adds one"),

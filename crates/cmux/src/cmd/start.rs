@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cmux_drivers::home::Home;
-use cmux_drivers::lock;
+use cmux_drivers::{disk, lock};
 use cmux_wire::client::ClientError;
 use cmux_wire::daemon::DaemonStatus;
 
@@ -16,12 +16,16 @@ use crate::cli::wait;
 use crate::fail::{Code, Fail};
 use crate::guard::{ALREADY_GUARDED, READY, arguments};
 use crate::place;
+use crate::say::aside;
 
 /// How long a daemon may take to become ready before the wait is over.
 const READY_WITHIN: Duration = Duration::from_mins(2);
 
 /// How much of the log is shown when it does not.
 const LINES_SHOWN: usize = 15;
+
+/// With less than this left on the disk, nothing can be written, in bytes.
+const FULL_BELOW: u64 = 64 << 10;
 
 /// Starts the daemon of `home` unless it runs, and returns once it is ready.
 pub(crate) fn start(home: &Home) -> Result<DaemonStatus, Fail> {
@@ -36,6 +40,8 @@ pub(crate) fn start(home: &Home) -> Result<DaemonStatus, Fail> {
         .arg("--home")
         .arg(home.root())
         .args(arguments(&settings.guard))
+        // So that no folder of the person's is in use because of it.
+        .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(log_file(home))
@@ -71,10 +77,9 @@ fn log_file(home: &Home) -> Stdio {
     log.map_or_else(|_| Stdio::null(), Stdio::from)
 }
 
-#[expect(clippy::print_stderr, reason = "a person waits")]
 fn say_waiting() {
     if std::io::stderr().is_terminal() {
-        eprintln!("starting the daemon…");
+        aside("starting the daemon…");
     }
 }
 
@@ -114,12 +119,21 @@ fn not_ready(home: &Home, guard: &mut Child, log_before: u64) -> Result<DaemonSt
     let reason = said.iter().rev().find_map(|line| line.strip_prefix("error: "));
     let what = match reason {
         Some(reason) => format!("the daemon did not start: {reason}"),
+        None if said.is_empty() && is_full(home) => format!(
+            "the daemon did not start: there is no room left on the disk under {}",
+            home.root().display()
+        ),
         None if said.is_empty() => format!("the daemon did not start ({status})"),
         None => {
             format!("the daemon did not start ({status}). Its last words:\n{}", said.join("\n"))
         }
     };
     Err(Fail::failed(what).hint(format!("its log is {}", home.log_file().display())))
+}
+
+/// Returns whether the disk is so full that the daemon could not even say so in its log.
+fn is_full(home: &Home) -> bool {
+    disk::free_bytes(home.root()).is_ok_and(|free| free < FULL_BELOW)
 }
 
 /// Waits for a daemon that somebody else is starting.
@@ -137,7 +151,11 @@ fn wait_for_other(home: &Home) -> Result<DaemonStatus, Fail> {
         }
         thread::sleep(Duration::from_millis(50));
     }
-    Err(Fail::new(Code::TimedOut, "somebody else is starting the daemon, and it is not ready yet"))
+    Err(Fail::new(
+        Code::TimedOut,
+        "a guard is there, and the daemon that it starts is not ready yet",
+    )
+    .hint(format!("{} says why; `cmux daemon restart` tries at once", home.log_file().display())))
 }
 
 /// Returns the last lines that were added to the log since it had `from` bytes.

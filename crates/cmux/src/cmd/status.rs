@@ -1,5 +1,8 @@
 //! `cmux status`: everything at a glance.
 
+use std::net::SocketAddr;
+
+use cmux_drivers::home::Home;
 use cmux_wire::daemon::Status;
 
 use crate::cli::{Common, wait};
@@ -10,11 +13,11 @@ use crate::say::{Cell, Say, Tone, clean, plain, size, span, toned};
 pub(crate) fn run(common: &Common, say: Say) -> Result<(), Fail> {
     let home = place::home(common.home.as_deref())?;
     let status = wait(async { Ok(place::client(&home).status().await?) })?;
-    say.show(&status, |it| tell(it, say))
+    say.show(&status, |it| tell(it, &home, say))
 }
 
-/// Returns `status` in words.
-pub(crate) fn tell(status: &Status, say: Say) -> String {
+/// Returns `status` of the daemon of `home` in words.
+pub(crate) fn tell(status: &Status, home: &Home, say: Say) -> String {
     let mut text = say.table(&[daemon_row(status), store_row(status), projects_row(status)]);
     let rows: Vec<Vec<Cell>> = status
         .projects
@@ -34,7 +37,8 @@ pub(crate) fn tell(status: &Status, say: Say) -> String {
         text += &notice(say, &it.text);
     }
     if let Some(port) = status.daemon.port {
-        text += &format!("\ndashboard  http://127.0.0.1:{port}/\n");
+        let host = place::settings(home).unwrap_or_default().host;
+        text += &format!("\ndashboard  http://{}/\n", SocketAddr::new(host, port));
     }
     text
 }

@@ -1,11 +1,13 @@
 //! Stops the daemon of a home: asks, waits, insists, and looks whether anything is left.
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use cmux_core::settings::Settings;
 use cmux_drivers::home::Home;
-use cmux_drivers::process::{Process, port_holder};
+use cmux_drivers::lock::{Holder, Lock};
+use cmux_drivers::process::{PortHolder, Process, port_holder};
 use cmux_drivers::{config, lock};
 use rustix::process::Signal;
 use serde::Serialize;
@@ -13,15 +15,19 @@ use serde::Serialize;
 use crate::cli::wait;
 use crate::fail::Fail;
 use crate::place;
+use crate::say::clean;
 
 /// How long each step may take before the next, harder one.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often it looks whether anything is left: a guard may have started a daemon just before it ended.
+const ROUNDS_MAX: u32 = 3;
 
 /// How long the daemon may take to say that it heard.
 const HEARD_WITHIN: Duration = Duration::from_secs(2);
 
 /// What came of it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(crate) struct Stopped {
     /// The daemon's process, if one ran.
     pid: Option<u32>,
@@ -31,62 +37,87 @@ pub(crate) struct Stopped {
     left: Vec<String>,
 }
 
+impl Stopped {
+    /// Returns whether a person should know more than that it has stopped.
+    pub(crate) fn is_notable(&self) -> bool {
+        self.forced || !self.left.is_empty()
+    }
+}
+
 /// Stops the daemon and the guard of `home`, and no other process.
 pub(crate) fn stop(home: &Home) -> Result<Stopped, Fail> {
-    let failed =
-        |error: std::io::Error| Fail::failed(format!("{}: {error}", home.root().display()));
-    let daemon = lock::holder(&home.lock()).map_err(failed)?;
-    let guard = lock::holder(&home.guard_lock()).map_err(failed)?;
-    let port = daemon.as_ref().and_then(|holder| holder.port);
-    // The guard first: it must not start again what is being stopped.
-    let all = guard.iter().chain(&daemon).map(|holder| holder.process).collect();
-    let forced = end(home, all)?;
-    let left = left(home, port);
-    Ok(Stopped { pid: daemon.map(|holder| holder.process.pid), forced, left })
+    let mut stopped = Stopped::default();
+    let mut port = None;
+    for _ in 0..ROUNDS_MAX {
+        let (guard, daemon) = (holder(&home.guard_lock())?, holder(&home.lock())?);
+        stopped.pid = stopped.pid.or(daemon.as_ref().map(|it| it.process.pid));
+        port = port.or(daemon.as_ref().and_then(|it| it.port));
+        // The guard first: it must not start again what is being stopped.
+        let all: Vec<Process> = guard.iter().chain(&daemon).map(|it| it.process).collect();
+        if all.is_empty() {
+            break;
+        }
+        stopped.forced |= end(home, all)?;
+    }
+    stopped.left = left(home, port);
+    Ok(stopped)
+}
+
+fn holder(path: &Path) -> Result<Option<Holder>, Fail> {
+    lock::holder(path).map_err(|error| Fail::failed(format!("{}: {error}", path.display())))
 }
 
 /// Ends `processes`, gently if they let it. Returns whether force was needed.
 fn end(home: &Home, mut processes: Vec<Process>) -> Result<bool, Fail> {
-    if processes.is_empty() {
-        return Ok(false);
-    }
     let asked = wait(async {
         let client = place::client(home).patient(HEARD_WITHIN);
         Ok(client.stop().await.is_ok())
     })?;
     if asked {
-        processes.retain(|process| !process.wait_end(PATIENCE));
+        wait_end(&mut processes);
     }
     for signal in [Signal::TERM, Signal::KILL] {
+        if processes.is_empty() {
+            return Ok(false);
+        }
         for process in &processes {
             // If it has ended meanwhile, so much the better.
             let _ = process.signal(signal);
         }
-        processes.retain(|process| !process.wait_end(PATIENCE));
-        if processes.is_empty() {
-            return Ok(signal == Signal::KILL);
-        }
+        wait_end(&mut processes);
+    }
+    if processes.is_empty() {
+        return Ok(true);
     }
     let pids: Vec<String> = processes.iter().map(|process| process.pid.to_string()).collect();
     Err(Fail::failed(format!("these processes do not end, not even by force: {}", pids.join(", ")))
         .hint("they hang in the kernel, most likely on a disk that does not answer"))
 }
 
+/// Waits for all of `processes` to end, and leaves those that did not.
+fn wait_end(processes: &mut Vec<Process>) {
+    let begun = Instant::now();
+    processes.retain(|process| !process.wait_end(PATIENCE.saturating_sub(begun.elapsed())));
+}
+
 /// Returns what is still there that should be gone.
 fn left(home: &Home, port: Option<u16>) -> Vec<String> {
     let mut left = Vec::new();
-    // A daemon that was killed leaves its socket; nobody listens there any more.
-    if let Err(error) = std::fs::remove_file(home.socket())
-        && error.kind() != std::io::ErrorKind::NotFound
+    // A daemon that was killed leaves its socket. Under the lock it can be nobody else's.
+    if home.socket().exists()
+        && let Ok(_lock) = Lock::take(&home.lock())
+        && let Err(error) = std::fs::remove_file(home.socket())
     {
         left.push(format!("the socket {}: {error}", home.socket().display()));
     }
     let settings = config::load(&home.config(), |name| std::env::var(name).ok());
-    let host = settings.unwrap_or_else(|_| Settings::default()).host;
-    if let Some(port) = port
-        && let Some(holder) = port_holder(SocketAddr::new(host, port))
-    {
-        left.push(format!("port {port} is held by {} (process {})", holder.name, holder.pid));
+    let settings = settings.unwrap_or_else(|_| Settings::default());
+    let port = port.unwrap_or(settings.port);
+    if let Some(holder) = port_holder(SocketAddr::new(settings.host, port)) {
+        let PortHolder { name, pid } = holder;
+        left.push(format!(
+            "port {port} is held by {name} (process {pid}), which is not of this home"
+        ));
     }
     left
 }
@@ -102,7 +133,7 @@ pub(crate) fn tell(stopped: &Stopped) -> String {
         }
     };
     for it in &stopped.left {
-        text += &format!("\nleft behind: {it}");
+        text += &format!("\nstill there: {}", clean(it));
     }
     text
 }

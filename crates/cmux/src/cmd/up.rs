@@ -18,5 +18,5 @@ pub(crate) fn run(common: &Common, say: Say) -> Result<(), Fail> {
         client.add_project(&new).await?;
         Ok(client.status().await?)
     })?;
-    say.show(&status, |it| status::tell(it, say))
+    say.show(&status, |it| status::tell(it, &home, say))
 }

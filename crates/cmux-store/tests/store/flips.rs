@@ -1,0 +1,201 @@
+//! One flipped byte, anywhere in the file: the store opens, says what it lost, and can be written to.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::LazyLock;
+
+use cmux_core::time::Timestamp;
+use cmux_store::events::{self, Filter, Row};
+use cmux_store::{Store, StoreError, chain, projects, repair};
+use serde_json::Value;
+
+use crate::world::{Dice, EVEN_LATER, LATER, NOW, PAGE, World, all, filled, jump, log, project};
+
+const EVENTS: i64 = 2_000;
+const PROJECTS: u32 = 50;
+
+/// A sound store, and its log.
+static SOUND: LazyLock<(Vec<u8>, BTreeMap<i64, Row>)> = LazyLock::new(|| {
+    let bytes = filled(EVENTS, PROJECTS);
+    let rows = all(World::with(&bytes).open().view());
+    (bytes, rows.into_iter().map(|row| (row.id.0, row)).collect())
+});
+
+#[test]
+fn a_flipped_byte_anywhere_costs_what_it_hit_and_no_more() {
+    let mut dice = Dice(0x636d_7578);
+    let length = SOUND.0.len();
+    let flips = (0..200).map(|_| (dice.below(length), dice.mask()));
+    let lost = flips.filter(|&(place, mask)| survive(place, mask) > 40).count();
+    // Only what all the rest hangs on, such as the root of a tree, can cost more than a page or two.
+    assert!(lost <= 4, "{lost} flips cost more");
+}
+
+#[test]
+fn a_flipped_byte_in_the_header_costs_nothing_that_is_known_better() {
+    let mut dice = Dice(1);
+    // The size of a page is not known better, and its tree of tables begins at 100.
+    let places = (0..100).filter(|place| !(16..18).contains(place));
+    for place in places {
+        let lost = survive(place, dice.mask());
+        assert!(lost == 0, "byte {place} cost {lost} events");
+    }
+}
+
+#[test]
+fn a_flipped_byte_in_the_description_of_the_tables_costs_no_event() {
+    let sound = &SOUND.0;
+    let mut dice = Dice(2);
+    let places = [
+        "CREATE TABLE events",
+        "actor    TEXT",
+        "BLOB    NOT NULL CHECK (length(prev)",
+        "CREATE TABLE projects",
+        "root           TEXT",
+        "CREATE TABLE logs",
+        "CREATE INDEX events_by_kind",
+        "events_by_kind",
+        "sqlite_autoindex_projects_1",
+        "tableevents",
+    ];
+    for text in places {
+        let place = find(sound, text) + dice.below(text.len());
+        let lost = survive(place, dice.mask());
+        assert!(lost == 0, "{text}, byte {place} cost {lost} events");
+    }
+}
+
+/// Flips one byte of the sound store, sees that it is dealt with, and returns how many events that cost.
+#[track_caller]
+fn survive(place: usize, mask: u8) -> usize {
+    let mut bytes = SOUND.0.clone();
+    bytes[place] ^= mask;
+    let what = format!("byte {place} (page {}) by {mask}", place / PAGE + 1);
+    let world = World::with(&bytes);
+    let mut store = open(&world, 2, LATER, &what);
+    let repaired = store.log() == log(2);
+    if repaired {
+        check_repaired(&world, &store, &bytes, &what);
+    }
+    let fine = is_fine(&mut store, &what);
+    assert!(fine || !repaired, "{what}: it is not mended");
+    // Whatever the turns did not come across is found by a look at all of it.
+    drop(store);
+    repair::mark(&world.path(), "a turn found it").unwrap();
+    let mut store = open(&world, 3, LATER, &what);
+    assert!(is_fine(&mut store, &what), "{what}: it is not mended");
+    let missing = missing(&store, &what);
+    let (head, life) = (store.head(), store.log());
+    drop(store);
+    let again = world.open_at(9, EVEN_LATER).unwrap();
+    assert_eq!((again.store.head(), again.store.log()), (head, life), "{what}");
+    assert_eq!(again.news, [], "{what}");
+    missing
+}
+
+#[track_caller]
+fn open(world: &World, new_log: u128, now: Timestamp, what: &str) -> Store {
+    match world.open_at(new_log, now) {
+        Ok(opened) => opened.store,
+        Err(error) => panic!("{what}: {error}"),
+    }
+}
+
+/// Returns whether the store can be written to and its chain fits. If not, it must say so.
+#[track_caller]
+fn is_fine(store: &mut Store, what: &str) -> bool {
+    let written = store.turn(|tx| {
+        projects::all(tx.view())?;
+        projects::save(tx, &project(1_000))?;
+        tx.append(&jump(7), LATER)
+    });
+    let walked = chain::verify(store.view(), &[]);
+    for error in [written.as_ref().err(), walked.as_ref().err()].into_iter().flatten() {
+        assert!(matches!(error, StoreError::Damaged { .. }), "{what}: {error}");
+    }
+    written.is_ok() && walked.is_ok_and(|walked| walked.misfit.is_none())
+}
+
+/// Checks what is told of a repair.
+#[track_caller]
+fn check_repaired(world: &World, store: &Store, damaged: &[u8], what: &str) {
+    let asides = world.asides("damaged-");
+    assert_eq!(asides.len(), 1, "{what}");
+    assert_eq!(fs::read(asides[0].join("cmux.db")).unwrap(), damaged, "{what}: it was touched");
+    let told = repaired(store).unwrap();
+    let number = |name: &str| told[name].as_u64().unwrap();
+    assert_eq!(told["kept_at"], asides[0].to_string_lossy().as_ref(), "{what}");
+    let kept = events::count(store.view()).unwrap() - 1;
+    assert_eq!(number("events_kept"), kept, "{what}");
+    assert_eq!(
+        number("projects_kept"),
+        projects::all(store.view()).unwrap().len() as u64,
+        "{what}"
+    );
+    assert!(number("projects_kept") <= u64::from(PROJECTS), "{what}");
+    let newest_known = told["newest_known"].as_u64().unwrap_or(0);
+    assert!(newest_known <= EVENTS as u64, "{what}: {told}");
+    assert_eq!(number("events_kept") + number("events_missing"), newest_known, "{what}: {told}");
+    assert_eq!(told["source"] == "nothing", kept == 0, "{what}: {told}");
+}
+
+/// Returns what was told of a repair, if there was one.
+fn repaired(store: &Store) -> Option<Value> {
+    let kind = Some("store.repaired".to_owned());
+    let filter = Filter { kind, ..Filter::default() };
+    let rows = events::newest(store.view(), 1, &filter).unwrap();
+    rows.first().map(|row| serde_json::from_str(&row.data).unwrap())
+}
+
+/// Returns how many events are not there any more, having seen that the others say what they said.
+#[track_caller]
+fn missing(store: &Store, what: &str) -> usize {
+    let rows = all(store.view());
+    let there = rows.iter().filter(|row| row.at == NOW);
+    for row in there.clone() {
+        let was = &SOUND.1[&row.id.0];
+        assert_eq!((&row.data, &row.kind, row.v), (&was.data, &was.kind, was.v), "{what}");
+    }
+    SOUND.1.len() - there.count()
+}
+
+fn find(bytes: &[u8], text: &str) -> usize {
+    bytes.windows(text.len()).position(|window| window == text.as_bytes()).unwrap()
+}
+
+#[test]
+fn scratch_many() {
+    let seed: u64 = std::env::var("SEED").map_or(1, |s| s.parse().unwrap());
+    let count: usize = std::env::var("COUNT").map_or(10, |s| s.parse().unwrap());
+    let mut dice = Dice(seed);
+    let length = SOUND.0.len();
+    let page: Option<usize> = std::env::var("ONLY").ok().map(|s| s.parse().unwrap());
+    let mut hist = BTreeMap::new();
+    for _ in 0..count {
+        let (place, mask) = (
+            match page {
+                None => dice.below(length),
+                Some(p) => (p - 1) * PAGE + dice.below(PAGE),
+            },
+            dice.mask(),
+        );
+        match std::panic::catch_unwind(|| survive(place, mask)) {
+            Ok(lost) => {
+                *hist.entry(lost).or_insert(0) += 1;
+                if lost > 40 {
+                    eprintln!(
+                        "LOST {lost} at {place} page {} off {} mask {mask}",
+                        place / PAGE + 1,
+                        place % PAGE
+                    );
+                }
+            }
+            Err(_) => eprintln!(
+                "PANIC at {place} page {} off {} mask {mask}",
+                place / PAGE + 1,
+                place % PAGE
+            ),
+        }
+    }
+    eprintln!("{length} {hist:?}");
+}

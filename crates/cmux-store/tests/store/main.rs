@@ -1,0 +1,12 @@
+//! What the store promises, asked of it from outside: one program, one file for each thing asked.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod backup;
+mod chain;
+mod flips;
+mod log;
+mod nouns;
+mod repair;
+mod wal;
+mod world;

@@ -1,0 +1,236 @@
+//! Disks that are full, read-only, or fail.
+
+use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use cmux_testkit::daemon::Daemon;
+use cmux_testkit::disk::{BLOCK, SmallDisk};
+use cmux_testkit::home::TestHome;
+use cmux_testkit::wait::eventually;
+
+use crate::PROGRAM;
+use crate::caller::{Caller, assert_nothing_runs_in, get, ticks};
+
+const MB: u64 = 1 << 20;
+
+/// How long a daemon is watched to see whether it spins.
+const WATCHED: Duration = Duration::from_secs(2);
+
+#[test]
+fn a_full_disk_refuses_writes_and_goes_on_by_itself_when_there_is_room() {
+    let disk = disk_with_ballast();
+    let mut daemon = disk.daemon();
+    let caller = Caller::new(disk.client());
+    caller.add("/before").unwrap();
+    eventually("ballast is laid in", || disk.root().join("ballast").exists().then_some(()));
+    disk.fill(0);
+    let before = caller.read_all().unwrap();
+
+    let refused = eventually("a write is refused", || caller.add("/during").err());
+    assert!(refused.to_string().contains("no room left"), "{refused}");
+    eventually("ballast is given up", || (!disk.root().join("ballast").exists()).then_some(()));
+    // Whoever filled the disk goes on doing so.
+    disk.fill(0);
+    let problem = caller.add_in_vain("/during");
+    assert_eq!((problem.slug(), problem.status), ("disk-full", 507));
+    let status = caller.status().unwrap();
+    assert_eq!(status.store.status, "degraded");
+    let port = status.daemon.port.unwrap();
+    let (code, health) = get(port, "/api/webhooks/health");
+    assert_eq!((code, health["status"].as_str()), (503, Some("degraded")));
+    assert!(health["store"]["why"].as_str().unwrap().contains("no room left"), "{health}");
+    assert_eq!(get(port, "/readyz").0, 503);
+    assert_eq!(get(port, "/livez").0, 200);
+    assert_does_not_spin(&daemon, || assert_eq!(caller.add_in_vain("/during").status, 507));
+    let during = caller.read_all().unwrap();
+    assert_eq!(during.events[..before.events.len()], before.events);
+    assert!(during.knows("/before") && !during.knows("/during"));
+
+    disk.make_room();
+    eventually("a write succeeds", || caller.add("/after").ok());
+    eventually("health is back", || (get(port, "/api/webhooks/health").0 == 200).then_some(()));
+    let after = caller.read_all().unwrap();
+    assert!(after.knows("/before") && after.knows("/after") && !after.knows("/during"));
+    for kind in ["store.full", "store.room_again"] {
+        assert_eq!(caller.count(kind), 1, "{kind}: {:?}", after.events);
+    }
+    assert!(caller.audit().unwrap().ok);
+    assert_eq!(daemon.ended(), None, "{}", daemon.said());
+    assert!(!daemon.said().contains("panicked"), "{}", daemon.said());
+}
+
+#[test]
+fn a_new_home_needs_room_and_says_so() {
+    let disk = SmallDisk::new(PROGRAM, 12 * MB);
+    let refused = (0..).take_while(|blocks| {
+        disk.clear();
+        disk.fill(blocks * BLOCK);
+        let mut daemon = disk.launch();
+        let served = is_served(&disk, &mut daemon);
+        if !served {
+            assert_says_that_there_is_no_room(&disk, &mut daemon);
+        }
+        daemon.kill();
+        disk.make_room();
+        assert!(disk.daemon().stop().success());
+        !served
+    });
+    assert!(refused.count() > 10);
+}
+
+#[test]
+fn a_store_on_a_full_disk_is_served_or_refused_but_never_lost() {
+    let disk = SmallDisk::new(PROGRAM, 12 * MB);
+    configure(&disk, 0);
+    let daemon = disk.daemon();
+    Caller::new(disk.client()).add("/before").unwrap();
+    daemon.kill();
+    let refused = (0..).take_while(|blocks| {
+        disk.fill(blocks * BLOCK);
+        let mut daemon = disk.launch();
+        let served = is_served(&disk, &mut daemon);
+        if served {
+            assert!(Caller::new(disk.client()).read_all().unwrap().knows("/before"));
+        } else {
+            assert_says_that_there_is_no_room(&disk, &mut daemon);
+        }
+        daemon.kill();
+        disk.make_room();
+        !served
+    });
+    assert!(refused.count() > 0);
+    let daemon = disk.daemon();
+    let caller = Caller::new(disk.client());
+    assert!(caller.read_all().unwrap().knows("/before"));
+    assert_eq!(caller.count("store.repaired"), 0);
+    assert!(caller.audit().unwrap().ok);
+    assert!(daemon.stop().success());
+}
+
+#[test]
+fn a_disk_that_filled_up_while_no_daemon_ran_gives_up_its_ballast_to_the_next() {
+    let disk = disk_with_ballast();
+    let daemon = disk.daemon();
+    let caller = Caller::new(disk.client());
+    caller.add("/before").unwrap();
+    eventually("ballast is laid in", || disk.root().join("ballast").exists().then_some(()));
+    assert!(daemon.stop().success());
+    disk.fill(0);
+
+    let daemon = disk.daemon();
+    assert!(caller.read_all().unwrap().knows("/before"));
+    assert_eq!(caller.add_in_vain("/during").slug(), "disk-full");
+    eventually("the log tells", || (caller.count("store.full") == 1).then_some(()));
+    disk.make_room();
+    eventually("a write succeeds", || caller.add("/after").ok());
+    eventually("ballast is laid in", || disk.root().join("ballast").exists().then_some(()));
+    assert_eq!(caller.count("store.room_again"), 1);
+    assert!(daemon.stop().success());
+}
+
+#[test]
+fn a_start_on_a_full_disk_says_so_and_leaves_nothing_running() {
+    let disk = SmallDisk::new(PROGRAM, 12 * MB);
+    for blocks in [0, 1, 2, 3, 5, 10] {
+        disk.clear();
+        disk.fill(blocks * BLOCK);
+        let ran = disk.run(&["daemon", "start"]);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        let sentence = format!("no room left on the disk under {}", disk.inner_root().display());
+        assert!(ran.stderr.contains(&sentence), "{blocks}: {ran:?}");
+        assert_nothing_runs_in(&disk.inner_root());
+    }
+}
+
+#[test]
+fn a_read_only_home_is_refused_by_its_name() {
+    let disk = SmallDisk::new(PROGRAM, 12 * MB);
+    for is_new in [true, false] {
+        if !is_new {
+            assert!(disk.daemon().stop().success());
+        }
+        disk.remount("ro");
+        let sentence =
+            format!("{} cannot be used: Read-only file system", disk.inner_root().display());
+        for (arguments, code) in [(["daemon", "run"], 75), (["daemon", "start"], 1)] {
+            let ran = disk.run(&arguments);
+            assert_eq!(ran.code, Some(code), "{ran:?}");
+            assert!(ran.stderr.contains(&sentence), "{ran:?}");
+            assert_nothing_runs_in(&disk.inner_root());
+        }
+        disk.remount("rw");
+    }
+    assert!(disk.daemon().stop().success());
+}
+
+/// The kernel makes no disk read-only that somebody writes to, unless the disk fails. So its answers are
+/// made up.
+#[test]
+fn a_disk_that_fails_under_a_running_daemon_ends_it_and_loses_nothing() {
+    for error in ["EROFS", "EIO"] {
+        let home = TestHome::new(PROGRAM);
+        let mut command = Command::new("strace");
+        home.equip(&mut command);
+        let inject = format!("inject=pwrite64:error={error}:when=60+");
+        command.args(["-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=pwrite64", "-e", &inject]);
+        command.arg(PROGRAM).args(["daemon", "run"]);
+        let mut daemon = Daemon::launch(&home, command);
+        let caller = Caller::new(home.client());
+        eventually("the daemon answers", || caller.status().ok());
+        let (stored, refused): (Vec<_>, Vec<_>) =
+            (0..60).map(|n| format!("/{n}")).partition(|root| caller.add(root).is_ok());
+        assert_eq!(daemon.wait().code(), Some(75), "{}", daemon.said());
+        assert!(daemon.said().contains("the disk failed"), "{}", daemon.said());
+        assert!(!stored.is_empty() && !refused.is_empty());
+
+        let daemon = home.daemon();
+        let told = caller.read_all().unwrap();
+        assert!(stored.iter().all(|root| told.knows(root)));
+        assert!(!refused.iter().any(|root| told.knows(root)));
+        assert!(daemon.stop().success());
+    }
+}
+
+/// Returns a small disk on which ballast is laid in.
+fn disk_with_ballast() -> SmallDisk {
+    let disk = SmallDisk::new(PROGRAM, 12 * MB);
+    configure(&disk, 2);
+    disk
+}
+
+fn configure(disk: &SmallDisk, ballast_mb: u32) {
+    let config = format!("[store]\nballast_mb = {ballast_mb}\n");
+    fs::write(disk.root().join("config.toml"), config).unwrap();
+}
+
+/// Returns whether `daemon` comes to answer, rather than to end.
+fn is_served(disk: &SmallDisk, daemon: &mut Daemon) -> bool {
+    let caller = Caller::new(disk.client());
+    eventually("it answers or ends", || match daemon.ended() {
+        Some(_) => Some(false),
+        None => caller.status().is_ok().then_some(true),
+    })
+}
+
+#[track_caller]
+fn assert_says_that_there_is_no_room(disk: &SmallDisk, daemon: &mut Daemon) {
+    let said = daemon.said();
+    assert_eq!(daemon.wait().code(), Some(75), "{said}");
+    let sentence = format!("no room left on the disk under {}", disk.inner_root().display());
+    assert!(said.contains(&sentence), "{said}");
+    assert!(!said.contains("panicked"), "{said}");
+}
+
+/// Sees that `daemon` takes less than half a processor, while `work` is asked of it now and then.
+#[track_caller]
+fn assert_does_not_spin(daemon: &Daemon, work: impl Fn()) {
+    let (begun, before) = (Instant::now(), ticks(daemon.pid()));
+    while begun.elapsed() < WATCHED {
+        work();
+        std::thread::sleep(WATCHED / 10);
+    }
+    let per_second = u64::try_from(rustix::param::clock_ticks_per_second()).unwrap();
+    let used = Duration::from_millis((ticks(daemon.pid()) - before) * 1000 / per_second);
+    assert!(used < begun.elapsed() / 2, "it used {used:?} of {:?}", begun.elapsed());
+}

@@ -1,0 +1,14 @@
+//! Bad days: full disks, taken ports, damaged files, wrong clocks, through the real program.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod caller;
+mod clock;
+mod config;
+mod disk;
+mod doors;
+mod home;
+mod stopped;
+
+/// The real program.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_cmux");
