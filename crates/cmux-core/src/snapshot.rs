@@ -83,3 +83,27 @@ impl Snapshot {
         Ok((Snapshot { state, ..self.clone() }, what))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ulid::Ulid;
+
+    const NOW: Timestamp = Timestamp(7);
+
+    #[test]
+    fn what_is_heard_of_a_copy_counts_once_and_in_time() {
+        let copied =
+            Copied { file: "f".to_owned(), bytes: 1, sha256: "s".to_owned(), head: EventId(1) };
+        let underway = Snapshot {
+            id: SnapshotId::new(Ulid::from(1_u128)),
+            kind: SnapshotKind::Daily,
+            state: SnapshotState::Underway { deadline: NOW },
+        };
+        for outcome in [Ok(copied.clone()), Err("full".to_owned())] {
+            let (over, _) = underway.after(outcome, NOW).unwrap();
+            assert_eq!(over.after(Ok(copied.clone()), NOW), Err(Over));
+            assert_eq!(over.after(Err("late".to_owned()), NOW), Err(Over));
+        }
+    }
+}

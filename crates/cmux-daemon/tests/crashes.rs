@@ -321,6 +321,11 @@ impl World {
         let refusals = self.answered.iter().filter(|(_, answer)| answer.is_err()).count();
         // Who asks again to forget what is forgotten is told so.
         assert!((1..=2).contains(&refusals), "{fault:?}: {:?}", self.answered);
+        // Asking twice is asking once: who adds what is there is given it.
+        let is_add =
+            |ask: &Ask| matches!(ask, Ask::AddProject { root, .. } if root.starts_with('/'));
+        let mut added = self.answered.iter().filter(|(ask, _)| is_add(ask));
+        assert!(added.all(|(_, answer)| answer.is_ok()), "{fault:?}: {:?}", self.answered);
         for (kind, times) in [
             ("project.added", 2),
             ("project.removed", 2),

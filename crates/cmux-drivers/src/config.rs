@@ -109,7 +109,8 @@ struct Entry {
 fn read(path: &Path) -> Result<Vec<Entry>, ConfigError> {
     let unreadable = |source| ConfigError::Unreadable { path: path.to_owned(), source };
     match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        // That its folder is none is told by whoever needs the folder.
+        Err(error) if is_absent(error.kind()) => return Ok(Vec::new()),
         Ok(found) if found.len() > FILE_MAX => {
             return Err(unreadable(io::Error::other("it is longer than 1 MiB")));
         }
@@ -130,6 +131,10 @@ fn read(path: &Path) -> Result<Vec<Entry>, ConfigError> {
     let mut entries = Vec::new();
     file.walk("", table.get_ref(), &mut entries)?;
     Ok(entries)
+}
+
+fn is_absent(error: io::ErrorKind) -> bool {
+    matches!(error, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Returns the line of `text` that the byte at `offset` is in, from 1 on.

@@ -46,6 +46,9 @@ impl Home {
             return Err(HomeError::TooLong { path: socket, bytes });
         }
         let unusable = |source| HomeError::Unusable { path: self.root.clone(), source };
+        if self.root.exists() && !self.root.is_dir() {
+            return Err(unusable(io::Error::other("it is not a folder")));
+        }
         let missing: Vec<&Path> = self.root.ancestors().take_while(|it| !it.exists()).collect();
         DirBuilder::new().recursive(true).mode(0o700).create(&self.root).map_err(unusable)?;
         if let Some(why) = disk::kind(&self.root).and_then(|kind| cmux_core::disk::refuses(&kind)) {

@@ -167,14 +167,14 @@ pub fn restore(
         from: from.to_string_lossy().into_owned(),
         replaced: aside.as_ref().map(|aside| aside.to_string_lossy().into_owned()),
     };
-    let part = beside(path, ".restored");
+    let part = swap::draft_path(path);
     // Copied as a database and not as a file, since its newest rows may lie beside it.
     copy_into(from, &part)?;
     if let Err(error) = begin_again(&part, backups, log, now, what, Actor::Operator) {
         clear(&part)?;
         return Err(error);
     }
-    swap::replace(&part, path, backups, &name)?;
+    swap::replace(path, backups, &name)?;
     Ok(aside)
 }
 

@@ -78,19 +78,14 @@ fn marked(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&mark).into_owned())
 }
 
-/// Forgets that the database was found damaged, and what a mending that was cut short left behind.
+/// Forgets that the database was found damaged, and what was copied to look at it.
 fn unmark(path: &Path) -> Result<(), StoreError> {
-    clear(&mended_path(path))?;
     clear(&examined_path(path))?;
     remove(&mark_path(path))
 }
 
 fn mark_path(path: &Path) -> PathBuf {
     beside(path, ".damaged")
-}
-
-fn mended_path(path: &Path) -> PathBuf {
-    beside(path, ".mended")
 }
 
 fn examined_path(path: &Path) -> PathBuf {
@@ -110,7 +105,7 @@ fn mend(
     fs::create_dir_all(backups).map_err(at(backups))?;
     let aside = swap::unused(backups, &format!("damaged-{}", stamp(now)));
     let kept_at = named(&backups.join(&aside));
-    let mended = mended_path(path);
+    let mended = swap::draft_path(path);
     let made = make(path, &mended, backups, log, now).and_then(|repair| {
         let repair = Repair { what_was_wrong, kept_at, ..repair };
         begin_again(&mended, backups, log, now, What::StoreRepaired(repair), Actor::Cmux)
@@ -119,7 +114,7 @@ fn mend(
         clear(&mended)?;
         return Err(error);
     }
-    swap::replace(&mended, path, backups, &aside)
+    swap::replace(path, backups, &aside)
 }
 
 /// Makes a sound database at `mended` from the best there is, and returns what that was.
@@ -149,7 +144,8 @@ fn make(
         (RepairSource::Snapshot { .. }, None) | (RepairSource::Nothing, _) => clear(mended)?,
     }
     let (store, _) = Store::open(mended, backups, log, now)?;
-    account(store.view(), source, newest_known.into_iter().flatten().max())
+    let newest_known = newest_known.into_iter().flatten().filter(|id| *id > EventId(0)).max();
+    account(store.view(), source, newest_known)
 }
 
 /// Returns whether a snapshot may be preferred to what was saved: not if it is of another log, since
@@ -206,5 +202,166 @@ fn salvage_copy(
     match saved {
         Err(StoreError::Damaged { .. } | StoreError::Sqlite(_)) => Ok(None),
         saved => saved,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cmux_core::event::Event;
+    use cmux_core::project::Project;
+    use serde_json::Value;
+    use tempfile::TempDir;
+    use ulid::Ulid;
+
+    use super::*;
+    use crate::events::Filter;
+    use crate::file::power;
+    use crate::{backup, chain};
+
+    const NOW: Timestamp = Timestamp(1_000);
+    const LATER: Timestamp = Timestamp(2_000);
+
+    #[test]
+    fn a_mending_may_stop_before_any_change_of_a_file() {
+        let stops = (0..).take_while(|&steps| mend_for(steps)).count();
+        assert!(stops >= 20, "{stops}");
+    }
+
+    #[test]
+    fn a_restore_may_stop_before_any_change_of_a_file() {
+        let stops = (0..).take_while(|&steps| restore_for(steps)).count();
+        assert!(stops >= 10, "{stops}");
+    }
+
+    /// Opens a damaged store on a machine that stops after so many changes of files, and again on one
+    /// that does not. Returns whether it stopped.
+    fn mend_for(steps: u32) -> bool {
+        let home = Home::new();
+        let damaged = home.damage();
+        power::for_steps(Some(steps));
+        let stopped = home.open(2, NOW).is_err();
+        power::for_steps(None);
+        home.check_kept(&damaged);
+        let opened = home.open(3, LATER).unwrap();
+        let rows = events::newest(opened.store.view(), 50, &Filter::default()).unwrap();
+        assert_eq!(
+            rows.iter().map(|row| row.id.0).collect::<Vec<_>>(),
+            (1..=26).collect::<Vec<_>>()
+        );
+        assert_eq!(chain::verify(opened.store.view(), &[]).unwrap().misfit, None);
+        let told: Value = serde_json::from_str(&rows[25].data).unwrap();
+        assert_eq!((&told["events_kept"], &told["events_missing"]), (&25.into(), &0.into()));
+        let aside = PathBuf::from(told["kept_at"].as_str().unwrap());
+        assert_eq!(Home::files(&aside.join("cmux.db")), damaged, "after {steps} changes");
+        home.check_tidy(opened);
+        stopped
+    }
+
+    /// Puts back a backup on a machine that stops after so many changes of files, and opens what is
+    /// there. Returns whether it stopped.
+    fn restore_for(steps: u32) -> bool {
+        let home = Home::new();
+        let was = Home::files(&home.path());
+        let from = home.backups().join("backup.db");
+        power::for_steps(Some(steps));
+        let restored = backup::restore(&from, &home.path(), &home.backups(), log(2), NOW);
+        power::for_steps(None);
+        home.check_kept(&was);
+        let opened = home.open(3, LATER).unwrap();
+        let (head, life) = (opened.store.head().id.0, opened.store.log());
+        assert!((head, life) == (25, log(1)) || (head, life) == (21, log(2)), "{head}, {life}");
+        assert!(restored.is_err() || life == log(2));
+        home.check_tidy(opened);
+        restored.is_err()
+    }
+
+    /// A folder as a daemon that was killed leaves it: with a backup of 20 events, and a store of 25,
+    /// the last 5 of them beside the file and not yet in it.
+    struct Home(TempDir);
+
+    impl Home {
+        fn new() -> Home {
+            let (alive, home) =
+                (Home(tempfile::tempdir().unwrap()), Home(tempfile::tempdir().unwrap()));
+            let mut store = alive.open(1, NOW).unwrap().store;
+            store.turn(|tx| projects::save(tx, &project())).unwrap();
+            tell(&mut store, 20);
+            store.checkpoint().unwrap();
+            fs::create_dir(home.backups()).unwrap();
+            let backup = home.backups().join("backup.db");
+            backup::copy(&alive.path(), &backup, NOW).unwrap();
+            // It is for the restore, and of no use to the mending.
+            fs::remove_file(backup.with_extension("json")).unwrap();
+            tell(&mut store, 5);
+            for suffix in ["", "-wal"] {
+                fs::copy(beside(&alive.path(), suffix), beside(&home.path(), suffix)).unwrap();
+            }
+            home
+        }
+
+        fn path(&self) -> PathBuf {
+            self.0.path().join("cmux.db")
+        }
+
+        fn backups(&self) -> PathBuf {
+            self.0.path().join("backups")
+        }
+
+        fn open(&self, new_log: u128, now: Timestamp) -> Result<Opened, StoreError> {
+            open(&self.path(), &self.backups(), log(new_log), now)
+        }
+
+        /// Makes the project's row one that no cmux can read, and returns the files as they are then.
+        fn damage(&self) -> [Option<Vec<u8>>; 2] {
+            let mut bytes = fs::read(self.path()).unwrap();
+            let id = project().id.as_str().as_bytes().to_vec();
+            let places: Vec<usize> =
+                (0..bytes.len() - id.len()).filter(|&at| bytes[at..].starts_with(&id)).collect();
+            assert!(!places.is_empty());
+            places.into_iter().for_each(|place| bytes[place] = b'!');
+            fs::write(self.path(), bytes).unwrap();
+            Home::files(&self.path())
+        }
+
+        /// Returns the database at `path` and its write-ahead log, as far as they are there.
+        fn files(path: &Path) -> [Option<Vec<u8>>; 2] {
+            ["", "-wal"].map(|suffix| fs::read(beside(path, suffix)).ok())
+        }
+
+        /// Checks that each file of a store is in its place or set aside, and as it was.
+        fn check_kept(&self, files: &[Option<Vec<u8>>; 2]) {
+            let asides = fs::read_dir(self.backups()).unwrap();
+            let mut places: Vec<PathBuf> =
+                asides.map(|aside| aside.unwrap().path().join("cmux.db")).collect();
+            places.push(self.path());
+            for (n, file) in files.iter().enumerate() {
+                assert!(places.iter().any(|place| Home::files(place)[n] == *file));
+            }
+        }
+
+        /// Checks that nothing lies about once the store is closed, but for a note that was begun.
+        fn check_tidy(&self, opened: Opened) {
+            drop(opened);
+            let entries = fs::read_dir(self.0.path()).unwrap();
+            let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            names.retain(|name| !name.to_string_lossy().ends_with(".part"));
+            assert_eq!(names, ["backups", "cmux.db"]);
+        }
+    }
+
+    fn log(n: u128) -> LogId {
+        LogId::new(Ulid::from(n))
+    }
+
+    fn project() -> Project {
+        Project::new("/work/unmistakable", None, NOW).unwrap()
+    }
+
+    fn tell(store: &mut Store, count: i64) {
+        let event = |by_ms| Event::own(What::ClockJumped { by_ms });
+        store
+            .turn(|tx| (0..count).try_for_each(|n| tx.append(&event(n), NOW).map(|_| ())))
+            .unwrap();
     }
 }

@@ -233,7 +233,10 @@ fn unwritable(path: &Path, error: rusqlite::Error) -> StoreError {
     use rusqlite::ErrorCode::{CannotOpen, PermissionDenied, ReadOnly};
     match error.sqlite_error_code() {
         Some(CannotOpen | PermissionDenied | ReadOnly) => {
-            StoreError::Unwritable { path: path.to_owned(), why: error.to_string() }
+            // SQLite does not say why it cannot.
+            let opened = OpenOptions::new().read(true).append(true).open(path);
+            let why = opened.map_or_else(|error| error.to_string(), |_| error.to_string());
+            StoreError::Unwritable { path: path.to_owned(), why }
         }
         Some(_) | None => error.into(),
     }
@@ -245,5 +248,35 @@ fn require_sqlite() -> Result<(), StoreError> {
         Ok(())
     } else {
         Err(StoreError::OldSqlite { found: rusqlite::version().to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_writer_is_set_so_that_a_commit_lasts() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cmux.db");
+        let log = LogId::new(ulid::Ulid::from(1_u128));
+        let (store, _) = Store::open(&path, folder.path(), log, Timestamp(0)).unwrap();
+        let pragma = |name| {
+            store
+                .db
+                .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
+                .unwrap()
+        };
+        assert_eq!(pragma("journal_mode"), "wal".to_owned().into());
+        for (name, value) in [
+            ("synchronous", 2),
+            ("foreign_keys", 1),
+            ("cell_size_check", 1),
+            ("trusted_schema", 0),
+            ("mmap_size", 0),
+            ("journal_size_limit", 64 << 20),
+        ] {
+            assert_eq!(pragma(name), i64::into(value), "{name}");
+        }
     }
 }

@@ -8,22 +8,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::StoreError;
-use crate::file::{at, beside, remove, settle, shift, sync_folder, write};
+use crate::file::{at, beside, clear, remove, settle, shift, sync_folder, write};
 
-/// Puts the database at `new`, which is closed, in the place of the one at `path`. That one goes into
+/// Returns where a database is made that is to take the place of the one at `path`.
+pub(crate) fn draft_path(path: &Path) -> PathBuf {
+    beside(path, ".draft")
+}
+
+/// Puts the draft, which is whole and closed, in the place of the database at `path`. That one goes into
 /// the new folder `aside` of `backups`, untouched and with all that belongs to it.
-pub(crate) fn replace(
-    new: &Path,
-    path: &Path,
-    backups: &Path,
-    aside: &str,
-) -> Result<(), StoreError> {
+pub(crate) fn replace(path: &Path, backups: &Path, aside: &str) -> Result<(), StoreError> {
     write(&aside_path(path), aside.as_bytes())?;
-    settle(new, &next_path(path))?;
+    settle(&draft_path(path), &next_path(path))?;
     finish(path, backups)
 }
 
-/// Finishes a replacement of the database at `path` that was cut short.
+/// Finishes a replacement of the database at `path` that was cut short, or forgets it if it was not yet
+/// decided.
 pub(crate) fn finish(path: &Path, backups: &Path) -> Result<(), StoreError> {
     let next = next_path(path);
     if next.exists() {
@@ -31,7 +32,8 @@ pub(crate) fn finish(path: &Path, backups: &Path) -> Result<(), StoreError> {
         set_aside(path, &backups.join(String::from_utf8_lossy(&aside).as_ref()))?;
         settle(&next, path)?;
     }
-    if aside_path(path).exists() { remove(&aside_path(path)) } else { Ok(()) }
+    clear(&draft_path(path))?;
+    remove(&aside_path(path))
 }
 
 /// Returns `name`, or if there is such a folder in `backups` already, one like it that is not.

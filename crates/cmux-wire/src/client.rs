@@ -203,13 +203,20 @@ impl Client {
 
     async fn connect(&self) -> Result<UnixStream, ClientError> {
         UnixStream::connect(&self.socket).await.map_err(|error| {
-            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) {
+            if is_absent(error.kind()) {
                 ClientError::NoDaemon
             } else {
                 ClientError::Broken(format!("{}: {error}", self.socket.display()))
             }
         })
     }
+}
+
+/// Returns whether `error` tells that nobody listens: no socket can be below a file, nor at a path that
+/// is too long for one.
+fn is_absent(error: io::ErrorKind) -> bool {
+    use io::ErrorKind::{ConnectionRefused, InvalidInput, NotADirectory, NotFound};
+    matches!(error, NotFound | ConnectionRefused | NotADirectory | InvalidInput)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is handed to map_err")]

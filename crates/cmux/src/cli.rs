@@ -29,9 +29,9 @@ pub(crate) struct Common {
     /// Print JSON, in the shape of the API
     #[arg(long, global = true, help_heading = "Everywhere")]
     pub(crate) json: bool,
-    /// The folder where cmux keeps everything
-    #[arg(long, global = true, help_heading = "Everywhere")]
-    #[arg(env = "CMUX_HOME", value_name = "DIR", hide_env_values = true)]
+    /// The folder where cmux keeps everything; $CMUX_HOME unless it is said
+    // Read in `place`: to clap, a variable that is set would be an argument that was given.
+    #[arg(long, global = true, help_heading = "Everywhere", value_name = "DIR")]
     pub(crate) home: Option<PathBuf>,
 }
 
@@ -107,8 +107,19 @@ pub(crate) fn main() -> ExitCode {
 
 fn complete(shell: clap_complete::Shell, say: Say) -> Result<(), Fail> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "cmux", &mut script);
+    clap_complete::generate(shell, &mut visible(&Cli::command()), "cmux", &mut script);
     say.line(String::from_utf8_lossy(&script).trim_end())
+}
+
+/// Returns `command` without what is hidden, which would be completed too.
+fn visible(command: &clap::Command) -> clap::Command {
+    let arguments = command.get_arguments().filter(|it| !it.is_hide_set()).cloned();
+    let commands = command.get_subcommands().filter(|it| !it.is_hide_set()).map(visible);
+    clap::Command::new(command.get_name().to_owned())
+        .about(command.get_about().cloned().unwrap_or_default())
+        .version(env!("CARGO_PKG_VERSION"))
+        .args(arguments)
+        .subcommands(commands)
 }
 
 fn finish(done: Result<ExitCode, Fail>) -> ExitCode {

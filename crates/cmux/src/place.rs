@@ -17,12 +17,14 @@ pub(crate) fn home(named: Option<&Path>) -> Result<Home, Fail> {
         Fail::failed("cannot tell where to keep things: neither HOME nor CMUX_HOME is set")
             .hint("set CMUX_HOME to a folder of your own")
     };
+    let named = named.map(PathBuf::from).or_else(|| env::var_os("CMUX_HOME").map(PathBuf::from));
     let root = match named {
+        // Whoever meant some folder must not meet the one there is otherwise.
         Some(root) if root.as_os_str().is_empty() => {
-            return Err(Fail::failed("CMUX_HOME (or --home) is set, but to nothing")
+            return Err(Fail::failed("CMUX_HOME is set, but to nothing")
                 .hint("name a folder of your own, or leave it unset"));
         }
-        Some(root) => root.to_owned(),
+        Some(root) => root,
         None => {
             let state = env::var_os("XDG_STATE_HOME").map(PathBuf::from);
             let user = env::home_dir().filter(|home| home.is_absolute());

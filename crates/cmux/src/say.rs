@@ -149,6 +149,14 @@ pub(crate) fn span(millis: i64) -> String {
     }
 }
 
+/// Returns a number of things, such as `1 event` or `2 events`.
+pub(crate) fn count(number: impl Into<i128>, thing: &str) -> String {
+    match number.into() {
+        1 => format!("1 {thing}"),
+        number => format!("{number} {thing}s"),
+    }
+}
+
 /// Returns so many bytes in the unit that suits them.
 pub(crate) fn size(bytes: u64) -> String {
     match bytes {
@@ -189,6 +197,7 @@ mod tests {
     fn spans_and_sizes_are_short() {
         assert_eq!([span(-5), span(59_999), span(61_000)], ["0 s", "59 s", "1 min"]);
         assert_eq!([span(7_200_000), span(200_000_000)], ["2 h", "2 days"]);
+        assert_eq!([count(0, "event"), count(1, "event")], ["0 events", "1 event"]);
         assert_eq!([size(512), size(20_000), size(50_000_000)], ["512 B", "20 KB", "50 MB"]);
     }
 }

@@ -195,9 +195,9 @@ fn both_outlive_the_terminal_they_were_started_in() {
         assert!(done.status.success(), "{done:?}");
         String::from_utf8(done.stdout).unwrap()
     };
-    tmux(&["new-session", "-d", "sh"]);
+    // A shell without job control: all that it starts shares the terminal with it.
+    tmux(&["new-session", "-d", &format!("'{PROGRAM}' daemon start; cat")]);
     let server = tmux(&["display-message", "-p", "#{pid}"]).trim().parse().unwrap();
-    tmux(&["send-keys", &format!("'{PROGRAM}' daemon start"), "Enter"]);
     let daemon = eventually("the daemon is there", || daemon_of(&home));
     let guard = guard_of(&home).unwrap();
     tmux(&["kill-server"]);

@@ -18,6 +18,7 @@ use cmux_wire::event::{Event, Notice};
 use cmux_wire::project::{NewProject, Project, Projects};
 use cmux_wire::stream::{Stream, Told};
 use tokio::runtime::Runtime;
+use tokio::time::timeout;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_cmux");
 
@@ -42,24 +43,25 @@ const PAGE: u32 = 97;
 fn what_was_acknowledged_is_there_once_after_fifty_kills() {
     let home = TestHome::new(PROGRAM);
     let mut dice = Dice::seeded();
-    let over = AtomicBool::new(false);
+    let bells = Bells::default();
     thread::scope(|scope| {
+        let _alarm = Alarm(&bells);
         let (acknowledge, heard) = channel();
         let writers: Vec<_> = (0..WRITERS)
             .map(|number| {
-                let (writer, acknowledge) = (Writer::new(&home, dice.split()), acknowledge.clone());
-                let over = &over;
-                scope.spawn(move || writer.write(number, &acknowledge, over))
+                let (writer, sender) =
+                    (Writer::new(&home, &bells, dice.split()), acknowledge.clone());
+                scope.spawn(move || writer.write(number, &sender))
             })
             .collect();
         drop(acknowledge);
-        let follower = scope.spawn(|| runtime().block_on(Follower::new(home.client()).follow()));
+        let follower = scope.spawn(|| Follower::new(home.client(), &bells).follow());
         let (daemon, mut acknowledged) = kill_again_and_again(&home, &heard, &mut dice);
-        over.store(true, Ordering::Relaxed);
+        bells.enough.store(true, Ordering::Relaxed);
         let cut_short: u32 = writers.into_iter().map(|writer| writer.join().unwrap()).sum();
         assert!(cut_short > 0, "no kill came in the middle of anything");
         acknowledged.extend(heard);
-        acknowledged.push(Writer::new(&home, dice).add(LAST));
+        acknowledged.push(Writer::new(&home, &bells, dice).add(LAST));
         let followed = follower.join().unwrap();
         check_projects(&home, &acknowledged);
         let log = check_log(&home, &acknowledged);
@@ -81,7 +83,7 @@ fn a_store_whose_making_was_cut_short_is_made_at_the_next_start() {
             cut_short(&home, patience, &mut dice);
         }
         let daemon = home.daemon();
-        let project = Writer::new(&home, dice.split()).add(LAST);
+        let project = Writer::new(&home, &Bells::default(), dice.split()).add(LAST);
         check_projects(&home, std::slice::from_ref(&project));
         check_log(&home, &[project]);
         check_store(&home, daemon);
@@ -152,9 +154,35 @@ fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
+/// What all hear who take part.
+#[derive(Default)]
+struct Bells {
+    /// Enough was written.
+    enough: AtomicBool,
+    /// Somebody failed, and nobody need go on.
+    failed: AtomicBool,
+}
+
+/// Rings if whoever holds it fails.
+struct Alarm<'a>(&'a Bells);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        self.0.failed.fetch_or(thread::panicking(), Ordering::Relaxed);
+    }
+}
+
+impl Bells {
+    /// Gives up if somebody else failed.
+    fn require_peace(&self) {
+        assert!(!self.failed.load(Ordering::Relaxed), "somebody else failed");
+    }
+}
+
 /// Somebody who adds projects, and does not give up.
 struct Writer<'a> {
     home: &'a TestHome,
+    bells: &'a Bells,
     client: Client,
     runtime: Runtime,
     dice: Dice,
@@ -162,15 +190,17 @@ struct Writer<'a> {
     cut_short: u32,
 }
 
-impl Writer<'_> {
-    fn new(home: &TestHome, dice: Dice) -> Writer<'_> {
-        Writer { home, client: home.client(), runtime: runtime(), dice, cut_short: 0 }
+impl<'a> Writer<'a> {
+    fn new(home: &'a TestHome, bells: &'a Bells, dice: Dice) -> Writer<'a> {
+        Writer { home, bells, client: home.client(), runtime: runtime(), dice, cut_short: 0 }
     }
 
-    /// Adds one project after the other until it is over, and returns how many requests were cut short.
-    fn write(mut self, number: usize, acknowledge: &Sender<Project>, over: &AtomicBool) -> u32 {
+    /// Adds one project after the other until there are enough, and returns how many requests were cut
+    /// short.
+    fn write(mut self, number: usize, acknowledge: &Sender<Project>) -> u32 {
+        let _alarm = Alarm(self.bells);
         for count in 0.. {
-            if over.load(Ordering::Relaxed) {
+            if self.bells.enough.load(Ordering::Relaxed) {
                 break;
             }
             let folder = format!("p-{number}-{count}");
@@ -188,6 +218,7 @@ impl Writer<'_> {
         let root = self.home.folder(folder).to_str().unwrap().to_owned();
         let new = NewProject { root: root.clone(), name: None };
         let added = eventually("the project is added", || {
+            self.bells.require_peace();
             match self.runtime.block_on(self.client.add_project(&new)) {
                 Ok(project) => Some(project),
                 Err(ClientError::NoDaemon) => None,
@@ -208,46 +239,48 @@ impl Writer<'_> {
 }
 
 /// Somebody who follows the log, and comes back for what is missing.
-struct Follower {
+struct Follower<'a> {
     client: Client,
+    bells: &'a Bells,
     log: Option<String>,
     events: Vec<Event>,
 }
 
-impl Follower {
-    fn new(client: Client) -> Follower {
-        Follower { client, log: None, events: Vec::new() }
+impl<'a> Follower<'a> {
+    fn new(client: Client, bells: &'a Bells) -> Follower<'a> {
+        Follower { client, bells, log: None, events: Vec::new() }
     }
 
     /// Returns all that was told, once the last project is among it.
-    async fn follow(mut self) -> Vec<Event> {
-        let mut heard_at = Instant::now();
-        loop {
-            let log = self.log.clone();
-            let wanted = EventQuery { since: Some(self.head()), log, ..EventQuery::default() };
-            match self.client.follow(&wanted).await {
-                Ok(stream) => {
-                    self.listen(stream).await;
-                    heard_at = Instant::now();
-                }
-                Err(ClientError::NoDaemon | ClientError::Broken(_)) => {}
-                Err(
-                    error @ (ClientError::Refused(_)
-                    | ClientError::TimedOut(_)
-                    | ClientError::Nonsense(_)),
-                ) => panic!("{error:?}"),
-            }
-            if self.events.last().is_some_and(|event| event.data["name"] == LAST) {
-                return self.events;
-            }
-            assert!(heard_at.elapsed() < PATIENCE, "the last project was never told of");
-            tokio::time::sleep(Duration::from_millis(5)).await;
+    fn follow(mut self) -> Vec<Event> {
+        let _alarm = Alarm(self.bells);
+        let runtime = runtime();
+        eventually("the last project is told of", || {
+            self.bells.require_peace();
+            runtime.block_on(self.come_back());
+            (self.events.last()?.data["name"] == LAST).then_some(())
+        });
+        self.events
+    }
+
+    /// Listens once more, from where it was, if there is a daemon.
+    async fn come_back(&mut self) {
+        let log = self.log.clone();
+        let wanted = EventQuery { since: Some(self.head()), log, ..EventQuery::default() };
+        match self.client.follow(&wanted).await {
+            Ok(stream) => self.listen(stream).await,
+            Err(ClientError::NoDaemon | ClientError::Broken(_)) => {}
+            Err(
+                error @ (ClientError::Refused(_)
+                | ClientError::TimedOut(_)
+                | ClientError::Nonsense(_)),
+            ) => panic!("{error:?}"),
         }
     }
 
     /// Listens until the last project is told of or the daemon is gone.
     async fn listen(&mut self, mut stream: Stream) {
-        while let Ok(Some(told)) = stream.next().await {
+        while let Ok(Some(told)) = timeout(PATIENCE, stream.next()).await.unwrap() {
             match told {
                 Told::Event(event) => {
                     assert_eq!(event.id, self.head() + 1, "something is missing or told twice");

@@ -204,7 +204,7 @@ fn what_a_crash_left_behind_is_no_obstacle() {
     let (taken, _) = snapshot(&world, SnapshotKind::Daily, NOW);
     assert_eq!((taken == file, backup::verify(&file).unwrap().events), (true, 200));
     assert_eq!(names(&world).len(), 2);
-    for suffix in [".restored", ".restored-wal", ".restored-journal", ".aside"] {
+    for suffix in [".draft", ".draft-wal", ".draft-journal", ".aside"] {
         fs::write(world.beside(suffix), &filled(50, 1)[..9_000]).unwrap();
     }
     restore(&world, &file, 2, LATER).unwrap();

@@ -1,1 +1,420 @@
-//! x
+//! A store that is damaged in the large: what can be saved is, what cannot is told, and it opens.
+
+use std::fs;
+use std::path::PathBuf;
+
+use cmux_core::event::{Event, What};
+use cmux_core::id::EventId;
+use cmux_core::snapshot::SnapshotKind;
+use cmux_core::time::Timestamp;
+use cmux_store::{Store, StoreError, Tx, backup, chain, events, payloads, repair, settings};
+use rusqlite::params;
+use serde_json::{Value, json};
+
+use crate::world::{
+    Dice, EVEN_LATER, LATER, NOW, PAGE, World, all, check_whole, filled, ids, log, said, tell,
+};
+
+#[test]
+fn a_new_store_is_not_called_mended() {
+    let world = World::new();
+    let opened = world.open_at(1, NOW).unwrap();
+    assert_eq!((opened.news, opened.store.head().id), (vec![], EventId(0)));
+    // Nor one whose file was made, and nothing put into it.
+    let world = World::with(b"");
+    assert_eq!(world.open().head().id, EventId(0));
+    assert_eq!(world.asides("damaged-").len(), 0);
+}
+
+#[test]
+fn a_file_that_is_no_store_is_set_aside() {
+    let bytes = filled(200, 5);
+    let mut header_gone = bytes.clone();
+    header_gone[..100].fill(0);
+    let mut dice = Dice(3);
+    let garbage: Vec<u8> = (0..50_000).map(|_| dice.mask()).collect();
+    for (what, bytes) in [
+        ("two bytes", vec![0; 2]),
+        ("a text", b"not a database".to_vec()),
+        ("garbage", garbage),
+        ("zeros", vec![0; 50_000]),
+        ("no header", header_gone),
+        ("another program's", theirs()),
+    ] {
+        let world = World::with(&bytes);
+        let store = world.open_at(2, LATER).unwrap().store;
+        let told = said(&store, "store.repaired");
+        assert_eq!(told["source"], "nothing", "{what}");
+        assert_eq!(numbers(&told), (None, 0, 0, 0), "{what}");
+        assert_eq!((store.log(), store.head().id), (log(2), EventId(1)), "{what}");
+        check_set_aside(&world, &bytes);
+    }
+}
+
+#[test]
+fn a_snapshot_takes_the_place_of_a_file_that_gives_nothing() {
+    let damages: [fn(&[u8]) -> Vec<u8>; 3] =
+        [|_| vec![], |_| vec![7; 99], |bytes| [&[0; 100], &bytes[100..]].concat()];
+    for damage in damages {
+        let world = World::with(&filled(200, 5));
+        let old = snapshot(&world, NOW);
+        tell(&mut world.open(), 10);
+        let newer = snapshot(&world, LATER);
+        let damaged = damage(&fs::read(world.path()).unwrap());
+        fs::write(world.path(), &damaged).unwrap();
+        let store = world.open_at(2, EVEN_LATER).unwrap().store;
+        let told = said(&store, "store.repaired");
+        assert_eq!(told["source"], "snapshot");
+        assert_eq!(told["snapshot"], newer.to_string_lossy().as_ref());
+        assert_eq!(numbers(&told), (Some(210), 210, 0, 5));
+        assert_eq!((store.log(), store.head().id), (log(2), EventId(211)));
+        check_set_aside(&world, &damaged);
+        check_whole(&world, 211);
+        assert!(old.exists() && newer.exists());
+    }
+}
+
+#[test]
+fn a_bad_snapshot_is_passed_over_for_an_older_one() {
+    let world = World::with(&filled(200, 5));
+    snapshot(&world, NOW);
+    tell(&mut world.open(), 10);
+    let newer = snapshot(&world, LATER);
+    let mut bytes = fs::read(&newer).unwrap();
+    bytes[20_000] ^= 1;
+    fs::write(&newer, bytes).unwrap();
+    fs::write(world.path(), "gone").unwrap();
+    let store = world.open_at(2, EVEN_LATER).unwrap().store;
+    assert_eq!(numbers(&said(&store, "store.repaired")), (Some(200), 200, 0, 5));
+}
+
+#[test]
+fn a_snapshot_tells_how_much_is_missing() {
+    let world = World::with(&filled(200, 5));
+    let damaged = fs::read(world.path()).unwrap();
+    tell(&mut world.open(), 10);
+    snapshot(&world, NOW);
+    // The file is as it was before the last ten were written, and the snapshot is bad.
+    let newer = snapshot(&world, LATER);
+    for file in [&newer, &newer.with_file_name("daily-20260101T000000000Z.db")] {
+        fs::write(file, "gone").unwrap();
+    }
+    fs::write(world.path(), &damaged).unwrap();
+    world.tamper("UPDATE events SET at = 0 WHERE id = 200");
+    let store = world.open_at(2, EVEN_LATER).unwrap().store;
+    assert_eq!(numbers(&said(&store, "store.repaired")), (Some(210), 199, 11, 5));
+}
+
+#[test]
+fn a_life_that_was_given_up_does_not_come_back() {
+    let world = World::with(&filled(200, 5));
+    let kept = snapshot(&world, NOW);
+    tell(&mut world.open(), 50);
+    snapshot(&world, LATER);
+    backup::restore(&kept, &world.path(), &world.backups(), log(2), EVEN_LATER).unwrap();
+    // The store now has less than the newest snapshot, and that is how it was wanted.
+    world.tamper("UPDATE events SET at = 0 WHERE id = 100");
+    repair::mark(&world.path(), "x").unwrap();
+    let store = world.open_at(3, EVEN_LATER).unwrap().store;
+    let told = said(&store, "store.repaired");
+    assert_eq!(told["source"], "salvage");
+    assert_eq!(numbers(&told), (Some(201), 200, 1, 5));
+}
+
+#[test]
+fn half_a_file_gives_its_half_of_the_events() {
+    let bytes = filled(2_000, 50);
+    let half = bytes.len() / 2;
+    for (length, expected) in [
+        (half / PAGE * PAGE, 500..1_500),
+        (half + 1_234, 500..1_500),
+        (bytes.len() - PAGE, 1_900..2_000),
+        (PAGE + 1, 0..1),
+    ] {
+        let world = World::with(&bytes[..length]);
+        let store = world.open_at(2, LATER).unwrap().store;
+        check_set_aside(&world, &bytes[..length]);
+        let kept = events::count(store.view()).unwrap() - 1;
+        assert!(expected.contains(&kept), "{kept} events of {length} bytes");
+        check_whole(&world, kept + 1);
+    }
+}
+
+#[test]
+fn what_lies_before_and_behind_a_lost_page_is_saved() {
+    let bytes = wide(5_000);
+    let world = World::with(&bytes);
+    let (branches, leaves) = (pages(&world, "internal"), pages(&world, "leaf"));
+    assert!(branches.len() >= 4, "the root has no branch that is neither its first nor its last");
+    let (first, middle, last) = (leaves[0], leaves[leaves.len() / 2], leaves[leaves.len() - 1]);
+    for (lost, rows_max) in [
+        (vec![first], 3),
+        (vec![middle], 3),
+        (vec![last], 3),
+        (vec![leaves[1], leaves[2], leaves[9], middle, last], 15),
+        (vec![branches[2]], 2_000),
+    ] {
+        let fills: [fn(&mut Dice) -> u8; 2] = [|_| 0, Dice::mask];
+        for fill in fills {
+            let (mut damaged, mut dice) = (bytes.clone(), Dice(5));
+            for page in &lost {
+                let place = (page - 1) * PAGE;
+                damaged[place..place + PAGE].fill_with(|| fill(&mut dice));
+            }
+            let world = World::with(&damaged);
+            repair::mark(&world.path(), "x").unwrap();
+            let store = world.open_at(2, LATER).unwrap().store;
+            // The very last event tells of the mending.
+            let mut kept = ids(&all(store.view()));
+            kept.pop();
+            let count = 5_000 - kept.len();
+            assert!((1..=rows_max).contains(&count), "{count} rows lost of pages {lost:?}");
+            assert_eq!(kept.first() == Some(&1), !lost.contains(&first));
+            assert_eq!(kept.last() == Some(&5_000), !lost.contains(&last));
+            assert_eq!(numbers(&said(&store, "store.repaired")).1, kept.len() as u64);
+            assert_eq!(chain::verify(store.view(), &[]).unwrap().misfit, None);
+        }
+    }
+}
+
+#[test]
+fn a_row_that_the_core_cannot_express_costs_only_itself() {
+    let long = "x".repeat(9_000);
+    for (damage, projects_left) in [
+        ("UPDATE projects SET id = 'Not An Id' WHERE root = '/work/project-1'", 4),
+        ("UPDATE projects SET name = CAST(x'ff' AS TEXT) WHERE root = '/work/project-1'", 4),
+        ("UPDATE projects SET look = 'x' WHERE root = '/work/project-1'", 4),
+        ("UPDATE snapshots SET id = 'x'", 5),
+        ("UPDATE snapshots SET why = CAST(x'ff' AS TEXT)", 5),
+        ("UPDATE settings SET value = '\"\\ud800\"'", 5),
+        ("UPDATE settings SET name = CAST(x'ff' AS TEXT)", 5),
+        ("INSERT INTO wake VALUES ('x', 0)", 5),
+        ("UPDATE cursors SET reader = CAST(x'ff' AS TEXT)", 5),
+        ("UPDATE cursors SET log = 'x'", 5),
+        ("DELETE FROM logs", 5),
+        ("UPDATE logs SET id = 'x'", 5),
+    ] {
+        let world = World::with(&filled(200, 5));
+        furnish(&mut world.open(), &long);
+        world.tamper(&format!(
+            "PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON; {damage}"
+        ));
+        repair::mark(&world.path(), "a turn came across it").unwrap();
+        let store = world.open_at(2, LATER).unwrap().store;
+        let told = said(&store, "store.repaired");
+        assert_eq!(numbers(&told), (Some(200), 200, 0, projects_left), "{damage}: {told}");
+        assert_eq!(store.log(), log(2));
+        check_whole(&world, 201);
+        let body = long.as_bytes();
+        let digest = World::new().open().turn(|tx| payloads::keep(tx, body, NOW)).unwrap();
+        assert_eq!(payloads::find(store.view(), &digest).unwrap().as_deref(), Some(body));
+        let set = settings::find(store.view(), "kept").unwrap();
+        assert_eq!(set.is_some(), !damage.contains("settings"), "{damage}");
+        drop(store);
+        repair::mark(&world.path(), "and again").unwrap();
+        let again = world.open_at(3, EVEN_LATER).unwrap();
+        assert_eq!((again.store.log(), again.news), (log(2), vec![]), "{damage}");
+    }
+}
+
+#[test]
+fn an_id_that_a_row_does_not_vouch_for_hides_no_other() {
+    for damage in [
+        "UPDATE events SET id = 1000000 WHERE id = 100",
+        "UPDATE events SET id = -100 WHERE id = 100",
+        "UPDATE events SET id = 150, data = '{}' WHERE id = 100 AND (SELECT count(*) FROM deleted)",
+        "INSERT INTO checkpoints VALUES (1000000, zeroblob(32), 0, NULL)",
+    ] {
+        let world = World::with(&filled(200, 5));
+        world.tamper(&format!(
+            "CREATE TEMP TABLE deleted AS SELECT 1; DELETE FROM events WHERE id = 150; {damage}"
+        ));
+        repair::mark(&world.path(), "x").unwrap();
+        world.tamper("UPDATE events SET v = 2 WHERE id = 3");
+        let store = world.open_at(2, LATER).unwrap().store;
+        let (newest, kept, missing, _) = numbers(&said(&store, "store.repaired"));
+        assert_eq!((newest, kept + missing), (Some(200), 200), "{damage}");
+        assert!(kept >= 197, "{damage}: {kept}");
+        check_whole(&world, kept + 1);
+    }
+}
+
+#[test]
+fn what_was_archived_is_not_called_missing() {
+    let world = World::with(&filled(200, 5));
+    world.tamper(
+        "INSERT INTO checkpoints SELECT id, hash, at, 'old.jsonl' FROM events WHERE id = 50;
+         DELETE FROM events WHERE id <= 50 OR id = 100",
+    );
+    repair::mark(&world.path(), "x").unwrap();
+    world.tamper("UPDATE events SET v = 2 WHERE id = 60");
+    let store = world.open_at(2, LATER).unwrap().store;
+    assert_eq!(numbers(&said(&store, "store.repaired")), (Some(200), 148, 2, 5));
+    check_whole(&world, 149);
+    let file: String =
+        world.raw().query_row("SELECT file FROM checkpoints", [], |row| row.get(0)).unwrap();
+    assert_eq!(file, "old.jsonl");
+}
+
+#[test]
+fn rows_of_a_later_cmux_are_saved_by_an_earlier_one() {
+    let world = World::with(&filled(200, 5));
+    world.tamper(
+        "ALTER TABLE projects ADD COLUMN colour TEXT NOT NULL DEFAULT 'red';
+         ALTER TABLE events ADD COLUMN weight INTEGER;
+         CREATE TABLE agents (id TEXT) STRICT; PRAGMA user_version = 2;
+         UPDATE events SET v = 9 WHERE id = 7",
+    );
+    repair::mark(&world.path(), "x").unwrap();
+    let store = world.open_at(2, LATER).unwrap().store;
+    assert_eq!(numbers(&said(&store, "store.repaired")), (Some(200), 199, 1, 5));
+}
+
+#[test]
+fn a_store_of_a_later_cmux_is_refused_and_not_touched() {
+    for marked in [false, true] {
+        let world = World::with(&filled(200, 5));
+        world.tamper("UPDATE schema SET oldest_reader = 2; PRAGMA user_version = 2");
+        let bytes = fs::read(world.path()).unwrap();
+        if marked {
+            repair::mark(&world.path(), "x").unwrap();
+        }
+        for refused in [
+            world.open_at(2, LATER).map(drop).unwrap_err(),
+            Store::open(&world.path(), &world.backups(), log(2), LATER).map(drop).unwrap_err(),
+            cmux_store::Reader::open(&world.path()).map(drop).unwrap_err(),
+        ] {
+            assert!(matches!(refused, StoreError::TooNew { needed: 2, known: 1, .. }), "{refused}");
+            assert!(refused.to_string().contains("was written by a later cmux"), "{refused}");
+        }
+        assert_eq!(fs::read(world.path()).unwrap(), bytes);
+        assert_eq!(world.asides("").len(), 0);
+    }
+}
+
+#[test]
+fn a_store_that_cannot_be_mended_is_not_touched() {
+    let world = World::with(b"not a database");
+    // There is no folder to set it aside in, and no way to make one.
+    fs::write(world.backups(), "in the way").unwrap();
+    for _ in 0..2 {
+        assert!(world.open_at(2, LATER).is_err());
+        assert_eq!(fs::read(world.path()).unwrap(), b"not a database");
+    }
+    fs::remove_file(world.backups()).unwrap();
+    let store = world.open_at(2, LATER).unwrap().store;
+    assert_eq!(said(&store, "store.repaired")["source"], "nothing");
+    check_set_aside(&world, b"not a database");
+}
+
+#[test]
+fn a_store_that_is_in_use_is_not_taken_for_a_damaged_one() {
+    let world = World::with(&filled(200, 5));
+    let other = world.raw();
+    other.execute_batch("PRAGMA journal_mode = WAL; BEGIN EXCLUSIVE").unwrap();
+    let refused = world.open_at(2, LATER).map(drop).unwrap_err();
+    assert!(refused.to_string().contains("locked"), "{refused}");
+    drop(other);
+    assert_eq!(world.open().log(), log(1));
+    assert_eq!(world.asides("damaged-").len(), 0);
+}
+
+#[test]
+fn a_mark_without_damage_changes_nothing() {
+    let world = World::with(&filled(200, 5));
+    repair::mark(&world.path(), "x").unwrap();
+    let opened = world.open_at(2, LATER).unwrap();
+    assert_eq!((opened.store.log(), opened.news), (log(1), vec![]));
+    assert!(!world.beside(".damaged").exists());
+    check_whole(&world, 200);
+}
+
+#[test]
+fn what_an_earlier_mending_left_behind_is_no_obstacle() {
+    for left in [".draft", ".draft-wal", ".examined", ".examined-wal", ".damaged", ".damaged.part"]
+    {
+        let mut bytes = filled(200, 5);
+        let world = World::with(&bytes);
+        fs::write(world.beside(left), &bytes[5_000..30_000]).unwrap();
+        bytes[70] ^= 1;
+        fs::write(world.path(), &bytes).unwrap();
+        let store = world.open_at(2, LATER).unwrap().store;
+        assert_eq!(numbers(&said(&store, "store.repaired")), (Some(200), 200, 0, 5), "{left}");
+        check_set_aside(&world, &bytes);
+        check_whole(&world, 201);
+    }
+}
+
+#[test]
+fn two_damaged_stores_of_one_moment_are_both_kept() {
+    let world = World::with(b"first");
+    drop(world.open_at(2, LATER).unwrap());
+    fs::write(world.path(), "second").unwrap();
+    drop(world.open_at(3, LATER).unwrap());
+    let asides = world.asides("damaged-");
+    let kept: Vec<Vec<u8>> =
+        asides.iter().map(|aside| fs::read(aside.join("cmux.db")).unwrap()).collect();
+    assert_eq!(kept, [b"first".to_vec(), b"second".to_vec()]);
+}
+
+#[track_caller]
+fn check_set_aside(world: &World, bytes: &[u8]) {
+    let asides = world.asides("damaged-");
+    assert_eq!(asides.len(), 1);
+    assert_eq!(fs::read(asides[0].join("cmux.db")).unwrap(), bytes);
+}
+
+/// Returns what a repair says: the newest known event, those kept and missing, and projects kept.
+fn numbers(told: &Value) -> (Option<u64>, u64, u64, u64) {
+    let number = |name: &str| told[name].as_u64();
+    let must = |name: &str| number(name).unwrap();
+    (number("newest_known"), must("events_kept"), must("events_missing"), must("projects_kept"))
+}
+
+fn snapshot(world: &World, now: Timestamp) -> PathBuf {
+    backup::snapshot(&world.path(), &world.backups(), SnapshotKind::Daily, now).unwrap().0
+}
+
+/// Puts a row into each table that has none yet.
+fn furnish(store: &mut Store, body: &str) {
+    use cmux_core::snapshot::{Snapshot, SnapshotState};
+    use cmux_store::cursors::{self, Cursor};
+    let state = SnapshotState::Failed { at: NOW, why: "no room".to_owned() };
+    let snapshot = Snapshot { id: crate::world::snapshot_id(1), kind: SnapshotKind::Daily, state };
+    store
+        .turn(|tx| {
+            settings::save(tx, "kept", &json!({"a": 1}))?;
+            payloads::keep(tx, body.as_bytes(), NOW)?;
+            cmux_store::snapshots::save(tx, &snapshot)?;
+            cursors::save(tx, "bus", Cursor { log: log(1), event: EventId(3) }, NOW)
+        })
+        .unwrap();
+}
+
+/// Returns the pages of the log's tree of one kind, in the order in which they are read.
+fn pages(world: &World, kind: &str) -> Vec<usize> {
+    let db = world.raw();
+    let mut query = db
+        .prepare("SELECT pageno FROM dbstat WHERE name = 'events' AND pagetype = ?1 ORDER BY path")
+        .unwrap();
+    let pages = query.query_map(params![kind], |row| row.get::<_, i64>(0)).unwrap();
+    pages.map(|page| usize::try_from(page.unwrap()).unwrap()).collect()
+}
+
+/// Returns a closed store's file with `events` events, two or three to a page.
+fn wide(events: i64) -> Vec<u8> {
+    let world = World::new();
+    let missing = What::ProjectMissing { root: format!("/{}", "x".repeat(1_000)) };
+    let event = Event::own(missing);
+    let all_in_one =
+        |tx: &mut Tx<'_>| (0..events).try_for_each(|_| tx.append(&event, NOW).map(|_| ()));
+    world.open().turn(all_in_one).unwrap();
+    fs::read(world.path()).unwrap()
+}
+
+/// Returns the file of a program that also uses SQLite.
+fn theirs() -> Vec<u8> {
+    let world = World::new();
+    world.tamper("CREATE TABLE theirs (id TEXT); INSERT INTO theirs VALUES ('x')");
+    fs::read(world.path()).unwrap()
+}

@@ -11,7 +11,7 @@ use cmux_wire::store::Audit as Wire;
 use crate::cli::{Common, wait};
 use crate::fail::Fail;
 use crate::place;
-use crate::say::Say;
+use crate::say::{Say, count};
 
 /// A long log takes its time.
 const PATIENCE: Duration = Duration::from_mins(30);
@@ -40,8 +40,10 @@ impl Audit {
 fn tell(audit: &Wire) -> String {
     match &audit.misfit {
         None => format!(
-            "the log is whole: {} events up to {}, checked against {} backups",
-            audit.events, audit.head, audit.anchors
+            "the log is whole: {} up to {}, checked against {}",
+            count(audit.events, "event"),
+            audit.head,
+            count(audit.anchors as u64, "backup")
         ),
         Some(misfit) => format!(
             "event {} does not fit: {}\n  `cmux db restore FILE` puts a backup in its place; those \

@@ -13,7 +13,7 @@ use cmux_wire::store::{Backup, Check, NewBackup, Restored};
 use crate::cli::{Common, wait};
 use crate::fail::{Code, Fail};
 use crate::place;
-use crate::say::{Say, size};
+use crate::say::{Say, count, size};
 
 /// A large store takes its time.
 const PATIENCE: Duration = Duration::from_mins(30);
@@ -82,9 +82,17 @@ fn back_up(home: &Home, file: &Path) -> Result<Backup, Fail> {
 
 /// Refuses a place where something is already, or where nothing can be.
 fn require_room(file: &Path) -> Result<(), Fail> {
-    if file.symlink_metadata().is_ok() {
-        let what = format!("{} is there already, and is not overwritten", file.display());
-        return Err(Fail::failed(what).hint("choose another name, or remove it first"));
+    // What is known of a copy is noted beside it.
+    let note = file.with_extension("json");
+    if note == file {
+        let what = format!("{} is the name of a note beside a backup", file.display());
+        return Err(Fail::failed(what).hint("choose one that ends in .db"));
+    }
+    for place in [file, &note] {
+        if place.symlink_metadata().is_ok() {
+            let what = format!("{} is there already, and is not overwritten", place.display());
+            return Err(Fail::failed(what).hint("choose another name, or remove it first"));
+        }
     }
     match file.parent() {
         Some(folder) if !folder.is_dir() => {
@@ -101,7 +109,8 @@ fn absolute(file: &Path) -> Result<PathBuf, Fail> {
 
 fn tell_check(check: &Check) -> String {
     if check.ok {
-        return format!("the store is sound: {} events, {}", check.events, size(check.bytes));
+        let events = count(check.events, "event");
+        return format!("the store is sound: {events}, {}", size(check.bytes));
     }
     format!(
         "the store is damaged:\n  {}\n  `cmux daemon restart` mends it, and says what is missing",

@@ -134,9 +134,12 @@ fn show(event: &Event, say: Say) -> Result<(), Fail> {
 
 /// Returns the fields of an event in a line.
 fn tell(fields: &serde_json::Map<String, serde_json::Value>) -> String {
-    let said = fields.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| {
-        let text = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
-        format!("{name}={text}")
+    let said = fields.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| match value
+        .as_str()
+    {
+        Some(text) if text.contains(char::is_whitespace) => format!("{name}=\"{text}\""),
+        Some(text) => format!("{name}={text}"),
+        None => format!("{name}={value}"),
     });
     said.collect::<Vec<String>>().join(" ")
 }

@@ -8,7 +8,7 @@ use cmux_wire::daemon::Status;
 use crate::cli::{Common, wait};
 use crate::fail::Fail;
 use crate::place;
-use crate::say::{Cell, Say, Tone, clean, plain, size, span, toned};
+use crate::say::{Cell, Say, Tone, clean, count, plain, size, span, toned};
 
 pub(crate) fn run(common: &Common, say: Say) -> Result<(), Fail> {
     let home = place::home(common.home.as_deref())?;
@@ -79,7 +79,7 @@ fn store_row(status: &Status) -> Vec<Cell> {
     vec![
         toned("store", Tone::Strong),
         state,
-        plain(format!("{} events", store.head)),
+        plain(count(store.head, "event")),
         toned(size(store.bytes), Tone::Faint),
         toned(format!("{} free", size(store.free_bytes)), Tone::Faint),
         toned(snapshot, Tone::Faint),

@@ -91,6 +91,18 @@ impl Caller {
         })
     }
 
+    /// Asks for each project by itself, and for a look at every page of the store.
+    pub(crate) fn read_each(&self) -> Result<(), ClientError> {
+        let projects = self.read_all()?.projects;
+        self.runtime.block_on(async {
+            for project in projects {
+                self.client.project(&project.id).await?;
+            }
+            self.client.check().await?;
+            Ok(())
+        })
+    }
+
     /// Returns how many events of `kind` there are.
     pub(crate) fn count(&self, kind: &str) -> usize {
         let events = self.read_all().unwrap().events;

@@ -85,7 +85,7 @@ fn a_store_on_a_full_disk_is_served_or_refused_but_never_lost() {
     configure(&disk, 0);
     let daemon = disk.daemon();
     Caller::new(disk.client()).add("/before").unwrap();
-    daemon.kill();
+    assert!(daemon.stop().success());
     let refused = (0..).take_while(|blocks| {
         disk.fill(blocks * BLOCK);
         let mut daemon = disk.launch();
@@ -170,9 +170,10 @@ fn a_read_only_home_is_refused_by_its_name() {
 fn a_disk_that_fails_under_a_running_daemon_ends_it_and_loses_nothing() {
     for error in ["EROFS", "EIO"] {
         let home = TestHome::new(PROGRAM);
+        assert!(home.daemon().stop().success());
         let mut command = Command::new("strace");
         home.equip(&mut command);
-        let inject = format!("inject=pwrite64:error={error}:when=60+");
+        let inject = format!("inject=pwrite64:error={error}:when=100+");
         command.args(["-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=pwrite64", "-e", &inject]);
         command.arg(PROGRAM).args(["daemon", "run"]);
         let mut daemon = Daemon::launch(&home, command);

@@ -5,8 +5,10 @@
 mod caller;
 mod clock;
 mod config;
+mod damage;
 mod disk;
 mod doors;
+mod flips;
 mod home;
 mod stopped;
 

@@ -1,0 +1,99 @@
+//! Damaged stores: what a daemon makes of one, and what must hold whatever it was.
+
+use std::fs;
+use std::path::PathBuf;
+
+use cmux_testkit::daemon::Daemon;
+use cmux_testkit::home::TestHome;
+use cmux_testkit::wait::eventually;
+use cmux_wire::client::ClientError;
+use cmux_wire::store::Audit;
+
+use crate::PROGRAM;
+use crate::caller::{Caller, Told, names};
+
+/// How often a daemon may be started on a damaged store before it is steady.
+const STARTS_MAX: usize = 3;
+
+/// A sound store, and what it tells.
+pub(crate) struct Sound {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) told: Told,
+}
+
+/// What came of a store that was damaged.
+pub(crate) struct Survived {
+    pub(crate) starts: usize,
+    pub(crate) told: Told,
+    pub(crate) audit: Audit,
+    /// What a person is told of a repair, if there was one.
+    pub(crate) notice: Option<String>,
+    /// Where the damaged files lie, if they were set aside.
+    pub(crate) kept: Vec<PathBuf>,
+}
+
+/// Makes a store with so many projects.
+pub(crate) fn sound(projects: usize) -> Sound {
+    let home = TestHome::new(PROGRAM);
+    let daemon = home.daemon();
+    let caller = Caller::new(home.client());
+    for n in 0..projects {
+        caller.add(&format!("/projects/{n}")).unwrap();
+    }
+    // Each is looked for and not found, which changes its row and is an event too.
+    eventually("all is quiet", || (caller.count("project.missing") == projects).then_some(()));
+    let told = caller.read_all().unwrap();
+    assert!(daemon.stop().success());
+    Sound { bytes: fs::read(home.root().join("cmux.db")).unwrap(), told }
+}
+
+/// Starts daemons on the damaged store in `home` until one is steady, and sees that none does anything
+/// worse than to end.
+#[track_caller]
+pub(crate) fn survive(home: &TestHome, context: &str) -> Survived {
+    let caller = Caller::new(home.client());
+    for starts in 1..=STARTS_MAX {
+        let mut daemon = Daemon::launch(home, home.command(&["daemon", "run"]));
+        if let Some((told, audit)) = is_steady(&caller, &mut daemon, context) {
+            let notices = caller.status().unwrap().store.notices;
+            let notice = notices.into_iter().find(|notice| notice.kind == "store.repaired");
+            assert!(daemon.stop().success());
+            let backups = home.root().join("backups");
+            let kept = names(&backups).into_iter().filter(|name| name.starts_with("damaged-"));
+            let kept = kept.map(|name| backups.join(name)).collect();
+            return Survived { starts, told, audit, notice: notice.map(|it| it.text), kept };
+        }
+        let said = daemon.said();
+        assert_eq!(daemon.wait().code(), Some(75), "{context}: {said}");
+        assert!(!said.contains("panicked"), "{context}: {said}");
+    }
+    panic!("{context}: it is not steady after {STARTS_MAX} starts");
+}
+
+/// Asks for all that there is, and for a change. Returns what was told, or nothing if `daemon` ends.
+fn is_steady(caller: &Caller, daemon: &mut Daemon, context: &str) -> Option<(Told, Audit)> {
+    let answers = eventually("it answers or ends", || match daemon.ended() {
+        Some(_) => Some(false),
+        None => caller.status().is_ok().then_some(true),
+    });
+    let asked = || -> Result<(Told, Audit), ClientError> {
+        caller.read_each()?;
+        caller.add("/after")?;
+        Ok((caller.read_all()?, caller.audit()?))
+    };
+    let answered = answers.then(asked)?;
+    match (answered, caller.status().map(|status| status.store.why)) {
+        (Ok(answered), Ok(None)) => {
+            let said = daemon.said();
+            assert!(!said.contains("panicked"), "{context}: {said}");
+            Some(answered)
+        }
+        // Whoever cannot be read to the end must not go on as if nothing were.
+        (answered, trouble) => {
+            let error = answered.err();
+            let what = format!("it ends, to be mended, {context}: {error:?}, {trouble:?}");
+            eventually(&what, || daemon.ended());
+            None
+        }
+    }
+}
