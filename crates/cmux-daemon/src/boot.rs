@@ -12,7 +12,7 @@ use cmux_core::report::Report;
 use cmux_core::settings::Settings;
 use cmux_drivers::clock;
 use cmux_drivers::home::{Home, HomeError};
-use cmux_drivers::lock::{Holder, Lock, LockError};
+use cmux_drivers::lock::{Holder, Lock, LockError, Role};
 use cmux_drivers::process::Process;
 use cmux_store::{StoreError, repair};
 use tokio::signal::unix::{SignalKind, signal};
@@ -144,7 +144,8 @@ fn no_room(life: &Life) -> Failure {
 }
 
 fn holder(life: &Life, port: Option<u16>) -> Holder {
-    Holder { process: Process::myself(), since: clock::wall(), version: life.version.clone(), port }
+    let (process, version) = (Process::myself(), life.version.clone());
+    Holder { role: Role::Daemon, process, since: clock::wall(), version, port }
 }
 
 async fn live(
@@ -161,7 +162,7 @@ async fn live(
     let doors = doors.map_err(|error| environment(&error))?;
     let port = doors.port();
     let mind = match &life.safe_mode {
-        None => Some(awaken(&life, disk).await?),
+        None => Some(awaken(&life, disk).await.inspect_err(|_| leave_socket(&life))?),
         Some(_) => None,
     };
     lock.note(&holder(&life, Some(port))).map_err(|error| environment(&error))?;
@@ -202,6 +203,11 @@ async fn live(
         beating.abort();
     }
     ended
+}
+
+/// Leaves no socket behind at which nobody listens.
+fn leave_socket(life: &Life) {
+    let _ = std::fs::remove_file(life.home.socket());
 }
 
 /// Why the daemon ends.
@@ -318,7 +324,7 @@ impl Leaving {
         if let Some(thread) = self.kernel_end {
             let _ = thread.await;
         }
-        let _ = std::fs::remove_file(life.home.socket());
+        leave_socket(life);
         ended
     }
 }

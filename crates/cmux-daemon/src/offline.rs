@@ -7,7 +7,7 @@ use std::path::Path;
 use cmux_core::id::{LogId, NewIds};
 use cmux_drivers::clock;
 use cmux_drivers::home::Home;
-use cmux_drivers::lock::{Holder, Lock, LockError};
+use cmux_drivers::lock::{Holder, Lock, LockError, Role};
 use cmux_drivers::process::Process;
 use cmux_store::{Reader, StoreError, View, backup, chain, check, logs};
 use cmux_wire::store::{Audit, Backup, Check, Misfit, Restored};
@@ -80,7 +80,8 @@ fn lock(home: &Home) -> Result<Lock, OfflineError> {
         LockError::File(error) => OfflineError::Lock(error),
     })?;
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    let me = Holder { process: Process::myself(), since: clock::wall(), version, port: None };
+    let (role, process) = (Role::Command, Process::myself());
+    let me = Holder { role, process, since: clock::wall(), version, port: None };
     lock.note(&me).map_err(OfflineError::Lock)?;
     Ok(lock)
 }

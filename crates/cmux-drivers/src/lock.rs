@@ -21,10 +21,32 @@ pub struct Lock {
 /// Who holds a lock, by its own note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
+    pub role: Role,
     pub process: Process,
     pub since: Timestamp,
     pub version: String,
     pub port: Option<u16>,
+}
+
+/// What a process holds a lock for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Daemon,
+    Guard,
+    /// It works on the store of a home where no daemon runs.
+    Command,
+}
+
+impl Role {
+    const ALL: [Role; 3] = [Role::Daemon, Role::Guard, Role::Command];
+
+    fn name(self) -> &'static str {
+        match self {
+            Role::Daemon => "daemon",
+            Role::Guard => "guard",
+            Role::Command => "command",
+        }
+    }
 }
 
 /// Why a lock could not be taken.
@@ -59,8 +81,9 @@ impl Lock {
     /// Notes who holds the lock, for others to read.
     pub fn note(&mut self, holder: &Holder) -> io::Result<()> {
         let port = holder.port.map_or(String::new(), |port| format!("port={port}\n"));
+        let role = holder.role.name();
         let note = format!(
-            "boot={}\nfile={}\npid={}\nstart={}\nsince={}\nversion={}\n{port}",
+            "boot={}\nfile={}\nrole={role}\npid={}\nstart={}\nsince={}\nversion={}\n{port}",
             boot_id(),
             place(&self.file)?,
             holder.process.pid,
@@ -112,7 +135,9 @@ fn read_note(note: &str, place: &str) -> Option<Holder> {
     }
     let process =
         Process { pid: field("pid")?.parse().ok()?, start: field("start")?.parse().ok()? };
+    let role = field("role")?;
     Some(Holder {
+        role: Role::ALL.into_iter().find(|known| known.name() == role)?,
         process,
         since: Timestamp(field("since")?.parse().ok()?),
         version: field("version")?,
@@ -135,6 +160,7 @@ mod tests {
         let path = folder.path().join("lock");
         let mut lock = Lock::take(&path).unwrap();
         let me = Holder {
+            role: Role::Daemon,
             process: Process::myself(),
             since: Timestamp(5),
             version: "0.1".to_owned(),
@@ -163,8 +189,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (path, copy) = (folder.path().join("lock"), folder.path().join("copy"));
         let mut lock = Lock::take(&path).unwrap();
-        let me = Process::myself();
-        let me = Holder { process: me, since: Timestamp(5), version: "0.1".to_owned(), port: None };
+        let me = Holder {
+            role: Role::Guard,
+            process: Process::myself(),
+            since: Timestamp(5),
+            version: "0.1".to_owned(),
+            port: None,
+        };
         lock.note(&me).unwrap();
         fs::copy(&path, &copy).unwrap();
         assert_eq!(holder(&copy).unwrap(), None);

@@ -79,6 +79,31 @@ pub fn head(view: View<'_>) -> Result<Head, StoreError> {
     Ok(Head { id, hash, at: None })
 }
 
+/// Refuses a log of which an index knows a newer event than `head`, the newest of the table: the next
+/// would be written in its place.
+pub(crate) fn require_newest(view: View<'_>, head: EventId) -> Result<(), StoreError> {
+    // One look at the end of each kind's stretch of the index, however long the log is. The limit is
+    // for a damaged index, in which kinds may come again and again.
+    let newest: Option<i64> = view.db.query_row(
+        "WITH RECURSIVE kinds (kind) AS (
+             SELECT min(kind) FROM events
+             UNION ALL
+             SELECT (SELECT min(kind) FROM events WHERE kind > kinds.kind) FROM kinds
+             WHERE kinds.kind IS NOT NULL LIMIT 1000
+         )
+         SELECT max((SELECT max(id) FROM events WHERE kind = kinds.kind)) FROM kinds",
+        [],
+        |row| row.get(0),
+    )?;
+    match newest.filter(|&newest| newest > head.0) {
+        None => Ok(()),
+        Some(newest) => {
+            let what = format!("its table ends at event {head}, and its index at {newest}");
+            Err(StoreError::Damaged { what })
+        }
+    }
+}
+
 /// Returns the events after `since` that `filter` lets through, oldest first, `limit` at most.
 pub fn after(
     view: View<'_>,

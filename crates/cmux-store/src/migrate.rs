@@ -46,13 +46,7 @@ fn run_list(
     migrations: &[&str],
 ) -> Result<Option<Migrated>, StoreError> {
     let to = u32::try_from(migrations.len()).unwrap_or(u32::MAX);
-    let from = version(db)?;
-    if from == 0 && !is_empty(db)? {
-        return Err(StoreError::Damaged { what: "it has tables but no version".to_owned() });
-    }
-    if from > 0 {
-        require_ours(db)?;
-    }
+    let from = recognise(db)?;
     if from >= to {
         require_known(db, path, from, to)?;
         return Ok(None);
@@ -70,6 +64,17 @@ fn run_list(
     tx.pragma_update(None, "application_id", APPLICATION)?;
     tx.commit()?;
     Ok((from > 0).then_some(Migrated { from, to, snapshot }))
+}
+
+/// Returns the version of a file that is ours or empty, and refuses another.
+pub(crate) fn recognise(db: &Connection) -> Result<u32, StoreError> {
+    let version = version(db)?;
+    if version > 0 {
+        require_ours(db)?;
+    } else if !is_empty(db)? {
+        return Err(StoreError::Damaged { what: "it has tables but no version".to_owned() });
+    }
+    Ok(version)
 }
 
 /// Copies the database before it is changed. A fresh copy can only be bad if the database is.
@@ -109,7 +114,7 @@ fn require_ours(db: &Connection) -> Result<(), StoreError> {
     Err(StoreError::Damaged { what: "it is not marked as cmux's".to_owned() })
 }
 
-pub(crate) fn version(db: &Connection) -> Result<u32, StoreError> {
+fn version(db: &Connection) -> Result<u32, StoreError> {
     Ok(db.pragma_query_value(None, "user_version", |row| row.get(0))?)
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use cmux_core::id::{EventId, LogId};
 use cmux_core::time::Timestamp;
 use rusqlite::types::Value;
-use rusqlite::{Connection, OpenFlags, params, params_from_iter};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params, params_from_iter};
 
 use crate::chain::{self, GENESIS};
 use crate::events::{self, Filter, PAGE_MAX};
@@ -148,25 +148,46 @@ fn salvage_events(old: &Connection, new: &Connection) -> Result<Salvaged, StoreE
             inserted => inserted,
         }
     })?;
-    let start = salvage_checkpoint(old, new)?;
+    let start = salvage_checkpoints(old, new)?;
     chain_up(new, start)?;
     let log = logs::current(View { db: old }).unwrap_or(None);
     Ok(Salvaged { events: events::count(View { db: new })?, newest: newest.max(start.0), log })
 }
 
-/// Carries over how far the log was archived, and returns that place and its hash. What is there cannot
-/// have been archived, whatever a damaged file says.
-fn salvage_checkpoint(
+/// Carries over how far the log was archived, leaves what is in the archive to it, and returns the last
+/// place and its hash.
+fn salvage_checkpoints(
     old: &Connection,
     new: &Connection,
 ) -> Result<(EventId, [u8; 32]), StoreError> {
-    let first: Option<i64> = new.query_row("SELECT min(id) FROM events", [], |row| row.get(0))?;
-    match logs::checkpoint(View { db: old }) {
-        Ok(Some((event, hash))) if first.is_none_or(|first| event.0 < first) => {
-            salvage_table(old, new, "checkpoints", |_| true)?;
-            Ok((event, hash))
+    let mut last = (EventId(0), GENESIS);
+    salvage_table(old, new, "checkpoints", |_| true)?;
+    let mut query = new.prepare("SELECT event, hash FROM checkpoints ORDER BY event")?;
+    let checkpoints = query.query_map([], |row| Ok((EventId(row.get(0)?), row.get(1)?)))?;
+    for checkpoint in checkpoints.collect::<Result<Vec<_>, _>>()? {
+        if is_vouched_for(new, checkpoint)? {
+            last = checkpoint;
         }
-        Ok(_) | Err(_) => Ok((EventId(0), GENESIS)),
+    }
+    new.execute("DELETE FROM checkpoints WHERE event > ?1", [last.0.0])?;
+    new.execute("DELETE FROM events WHERE id <= ?1", [last.0.0])?;
+    Ok(last)
+}
+
+/// Returns whether the events that were saved have come to a checkpoint: whether it has the hash of its
+/// event, or the one that the next event follows. If neither was saved, none before it must be.
+fn is_vouched_for(
+    new: &Connection,
+    (event, hash): (EventId, [u8; 32]),
+) -> Result<bool, StoreError> {
+    let (at, before) = (
+        "SELECT hash FROM events WHERE id = ?1 UNION ALL SELECT prev FROM events WHERE id = ?1 + 1",
+        "SELECT count(*) FROM events WHERE id <= ?1",
+    );
+    let known: Option<[u8; 32]> = new.query_row(at, [event.0], |row| row.get(0)).optional()?;
+    match known {
+        Some(known) => Ok(known == hash),
+        None => Ok(new.query_row(before, [event.0], |row| row.get::<_, u64>(0))? == 0),
     }
 }
 

@@ -13,7 +13,9 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use serde_json::Value;
 
 use crate::file::at;
-use crate::{SQLITE_MIN, StoreError, chain, events, logs, migrate, projects, settings, wake};
+use crate::{
+    SQLITE_MIN, StoreError, chain, events, logs, migrate, misread, projects, settings, wake,
+};
 
 /// How long a statement waits for another process to let go of the file.
 const BUSY_MAX: Duration = Duration::from_secs(5);
@@ -63,6 +65,7 @@ impl Store {
         let migrated = migrate::run(&mut db, path, backups, now)?;
         let view = View { db: &db };
         let head = events::head(view)?;
+        events::require_newest(view, head.id)?;
         let log = match logs::current(view)? {
             Some(log) => log,
             None if head.id > EventId(0) => {
@@ -115,7 +118,8 @@ impl Store {
     ) -> Result<T, StoreError> {
         let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut tx = Tx { db: &transaction, head: self.head };
-        let done = work(&mut tx)?;
+        // What no part of the turn was refused for is wrong with the file: our rows fit our tables.
+        let done = work(&mut tx).map_err(misread)?;
         let head = tx.head;
         transaction.commit()?;
         self.head = head;
@@ -182,6 +186,11 @@ pub(crate) fn connect(path: &Path) -> Result<Connection, StoreError> {
     )
     .map_err(|error| unwritable(path, error))?;
     db.busy_timeout(BUSY_MAX)?;
+    settle_on_close(&db, false)?;
+    db.pragma_query_value(None, "schema_version", |_| Ok(()))
+        .map_err(|error| unwritable(path, error))?;
+    // A file that is not ours is not even changed to our mode.
+    migrate::recognise(&db)?;
     let mode: String = db
         .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))
         .map_err(|error| unwritable(path, error))?;
@@ -189,7 +198,6 @@ pub(crate) fn connect(path: &Path) -> Result<Connection, StoreError> {
         let why = format!("its journal mode is {mode} and cannot be changed");
         return Err(StoreError::Unwritable { path: path.to_owned(), why });
     }
-    settle_on_close(&db, false)?;
     require_writable(&db, path)?;
     db.pragma_update(None, "synchronous", "FULL")?;
     db.pragma_update(None, "foreign_keys", true)?;
@@ -208,7 +216,6 @@ pub(crate) fn settle_on_close(db: &Connection, settle: bool) -> Result<(), Store
 
 /// Refuses a file that SQLite would only read, because it may not or because its header says so.
 fn require_writable(db: &Connection, path: &Path) -> Result<(), StoreError> {
-    migrate::version(db)?;
     if !db.is_readonly("main")? {
         return Ok(());
     }

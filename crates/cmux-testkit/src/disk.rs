@@ -110,15 +110,23 @@ impl SmallDisk {
         }
     }
 
+    /// Fills up the last block of the file `name` in the home, so that no more fits in it.
+    pub fn pad(&self, name: &str) {
+        let mut file = File::options().append(true).open(self.root().join(name)).unwrap();
+        let rest = file.metadata().unwrap().len().next_multiple_of(BLOCK) - file.metadata().unwrap().len();
+        file.write_all(&vec![b'\n'; usize::try_from(rest).unwrap()]).unwrap();
+    }
+
     /// Removes what `fill` has written.
     pub fn make_room(&self) {
         fs::remove_file(self.root().join("filler")).unwrap();
     }
 
-    /// Mounts the disk again, as `options` have it.
-    pub fn remount(&self, options: &str) {
+    /// Mounts the disk again: `ro` to read from, or `rw` to write to as well.
+    pub fn remount(&self, mode: &str) {
         let mut mount = self.enter();
-        mount.args(["mount", "-o", &format!("remount,{options}")]).arg(self.home.root());
+        // The mount alone and not the file system, which takes more rights.
+        mount.args(["mount", "-o", &format!("remount,bind,{mode}")]).arg(self.home.root());
         assert!(mount.status().unwrap().success(), "the disk could not be mounted again");
     }
 

@@ -8,5 +8,6 @@ pub mod dice;
 pub mod disk;
 pub mod home;
 pub mod platter;
+pub mod store;
 pub mod trace;
 pub mod wait;

@@ -53,6 +53,8 @@ enum Naming {
 /// What a power cut does to that which was not synced.
 #[derive(Debug)]
 pub enum Fate<'a> {
+    /// Nothing: the power stays, and only the program ends.
+    Spared,
     /// All of it is lost.
     Lost,
     /// Chance decides: each write may be on the disk, or not, or in part.
@@ -79,12 +81,13 @@ impl Platter {
 
     /// Returns the files as they are found when the power is back.
     pub fn after_a_cut(&self, fate: &mut Fate<'_>) -> BTreeMap<String, Vec<u8>> {
-        if self.loose_home.is_some() {
+        if self.loose_home.is_some() && !matches!(fate, Fate::Spared) {
             return BTreeMap::new();
         }
         let mut names = self.kept_names.clone();
         // Names are changed in their order, so only the last changes can be missing.
         let survived = match fate {
+            Fate::Spared => self.loose_names.len(),
             Fate::Lost => 0,
             Fate::Chance(dice) => dice.below(self.loose_names.len() as u64 + 1) as usize,
         };
@@ -148,13 +151,15 @@ impl Platter {
 impl File {
     fn after_a_cut(&self, fate: &mut Fate<'_>) -> Vec<u8> {
         let mut bytes = self.kept.clone();
-        if let Fate::Chance(dice) = fate {
-            for (_, stroke) in &self.loose {
-                match dice.below(3) {
+        for (_, stroke) in &self.loose {
+            match fate {
+                Fate::Spared => stroke.apply(&mut bytes),
+                Fate::Lost => {}
+                Fate::Chance(dice) => match dice.below(3) {
                     0 => {}
                     1 => stroke.apply(&mut bytes),
                     _ => stroke.apply_in_part(&mut bytes, dice),
-                }
+                },
             }
         }
         bytes
@@ -226,6 +231,7 @@ mod tests {
         check(&disk, &[("a", b"one")]);
         change(&mut disk, put("a", 4, b"two"));
         check(&disk, &[("a", b"one")]);
+        check_after(&disk, &mut Fate::Spared, &[("a", b"one\0two")]);
         sync(&mut disk, Target::File("a".to_owned()));
         check(&disk, &[("a", b"one\0two")]);
         change(&mut disk, Change::Cut { file: "a".to_owned(), length: 2 });
@@ -310,7 +316,12 @@ mod tests {
     /// Checks what there is after a cut that takes all it can.
     #[track_caller]
     fn check(disk: &Platter, expected: &[(&str, &[u8])]) {
-        let found = disk.after_a_cut(&mut Fate::Lost);
+        check_after(disk, &mut Fate::Lost, expected);
+    }
+
+    #[track_caller]
+    fn check_after(disk: &Platter, fate: &mut Fate<'_>, expected: &[(&str, &[u8])]) {
+        let found = disk.after_a_cut(fate);
         let expected = expected.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec()));
         assert_eq!(found, expected.collect());
     }

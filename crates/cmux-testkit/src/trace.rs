@@ -180,6 +180,7 @@ impl Reading {
                 let names = self.names(arguments).into_iter().flatten();
                 names.map(|file| Change::Remove { file }).collect()
             }
+            ("renameat2", _) if arguments.contains("RENAME_EXCHANGE") => unknown(call),
             ("rename" | "renameat" | "renameat2", _) => match self.names(arguments).as_slice() {
                 [Some(from), Some(to)] => {
                     vec![Change::Rename { from: from.clone(), to: to.clone() }]
@@ -394,6 +395,8 @@ mod tests {
             "fallocate(9</h/cmux.db>, 0, 0, 4096) = 0",
             "mmap(NULL, 9, PROT_READ|PROT_WRITE, MAP_SHARED, 9</h/cmux.db>, 0) = 0x7",
             "rename(\"/elsewhere\", \"/h/cmux.db\") = 0",
+            "renameat2(3</>, \"/h/cmux.db\", 3</>, \"/h/cmux.db-wal\", RENAME_EXCHANGE) = 0",
+            "unlinkat(3</h>, \"cmux.db\", 0) = 0",
             "pwrite64(9</h/cmux.db>(deleted), \"\\x00\", 1, 0) = 1",
             "io_uring_setup(8, 0) = 3",
         ] {

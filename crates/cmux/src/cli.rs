@@ -12,7 +12,6 @@ use crate::say::{Say, say_error};
 /// Runs a team of AI coding agents you can walk away from.
 #[derive(Debug, Parser)]
 #[command(name = "cmux", version, propagate_version = true, max_term_width = 100)]
-#[command(arg_required_else_help = true)]
 #[command(after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no daemon, 4 not found, \
                         5 refused, 6 timed out.\n\nStart here:\n  cmux up       in your project's folder\n  \
                         cmux status   what there is\n  cmux doctor   what is wrong")]
@@ -59,10 +58,10 @@ enum Command {
     )]
     Doctor,
     /// Run, start and stop the daemon by itself
-    #[command(subcommand, arg_required_else_help = true)]
+    #[command(subcommand)]
     Daemon(cmd::daemon::Daemon),
     /// Add, list and forget projects
-    #[command(subcommand, arg_required_else_help = true)]
+    #[command(subcommand)]
     Project(cmd::project::Project),
     /// Show the log of everything that happened
     #[command(after_help = "Examples:\n  cmux events -f                follow the log\n  \
@@ -70,10 +69,10 @@ enum Command {
                             cmux events --since 100 --json")]
     Events(cmd::events::Events),
     /// Check the log's chain of hashes
-    #[command(subcommand, arg_required_else_help = true)]
+    #[command(subcommand)]
     Audit(cmd::audit::Audit),
     /// Check, back up and restore the store
-    #[command(subcommand, arg_required_else_help = true)]
+    #[command(subcommand)]
     Db(cmd::db::Db),
     /// Print completions for a shell
     #[command(

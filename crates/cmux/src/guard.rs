@@ -14,7 +14,7 @@ use clap::Args;
 use cmux_core::guard::{Exit, GuardSettings, Mode, Verdict, Watch};
 use cmux_drivers::clock;
 use cmux_drivers::home::Home;
-use cmux_drivers::lock::{Holder, Lock, LockError};
+use cmux_drivers::lock::{Holder, Lock, LockError, Role};
 use cmux_drivers::process::Process;
 use cmux_wire::time::Time;
 use rustix::process::Signal;
@@ -102,6 +102,7 @@ impl Guard {
             }
         };
         let me = Holder {
+            role: Role::Guard,
             process: Process::myself(),
             since: clock::wall(),
             version: env!("CARGO_PKG_VERSION").to_owned(),

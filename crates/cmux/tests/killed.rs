@@ -311,7 +311,12 @@ impl<'a> Follower<'a> {
 /// Sees that there are these projects and no others.
 fn check_projects(home: &TestHome, acknowledged: &[Project]) {
     let listed: Projects = serde_json::from_value(home.json(&["project", "list"])).unwrap();
-    assert_eq!(by_id(&listed.projects), by_id(acknowledged));
+    let (listed, acknowledged) = (by_id(&listed.projects), by_id(acknowledged));
+    let lost = acknowledged.iter().filter(|(id, project)| listed.get(*id) != Some(project));
+    let lost: Vec<_> = lost.collect();
+    assert!(lost.is_empty(), "lost, or not as they were acknowledged: {lost:?}");
+    let extra: Vec<_> = listed.keys().filter(|id| !acknowledged.contains_key(*id)).collect();
+    assert!(extra.is_empty(), "nobody was told of them: {extra:?}");
 }
 
 fn by_id(projects: &[Project]) -> BTreeMap<&str, &Project> {

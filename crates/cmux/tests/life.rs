@@ -11,6 +11,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
+use cmux_core::time::Timestamp;
+use cmux_drivers::lock::{Holder, Lock, Role};
+use cmux_drivers::process::Process;
 use cmux_testkit::home::{Ran, TestHome};
 use cmux_wire::client::EventQuery;
 use cmux_wire::event::Notice;
@@ -213,9 +216,10 @@ fn a_stop_ends_no_innocent_process() {
         fs::write(&path, "").unwrap();
         let file = fs::metadata(&path).unwrap();
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+        let role = if lock == "cmux.lock" { "daemon" } else { "guard" };
         // The number of a daemon that has ended is somebody else's by now.
         let note = format!(
-            "boot={}\nfile={}:{}\npid={}\nstart=1\nsince=1\nversion=0.1.0\nport=1\n",
+            "boot={}\nfile={}:{}\nrole={role}\npid={}\nstart=1\nsince=1\nversion=0.1.0\nport=1\n",
             boot.trim(),
             file.dev(),
             file.ino(),
@@ -228,6 +232,22 @@ fn a_stop_ends_no_innocent_process() {
     home.json(&["daemon", "start"]);
     home.json(&["daemon", "stop"]);
     assert!(innocent.lives());
+}
+
+#[test]
+fn a_stop_leaves_a_command_that_works_on_the_store_alone() {
+    let home = TestHome::new(PROGRAM);
+    let mut command = Innocent::new();
+    let process = Process::find(command.0.id()).unwrap();
+    let mut lock = Lock::take(&home.root().join("cmux.lock")).unwrap();
+    let (role, version) = (Role::Command, "0.1.0".to_owned());
+    lock.note(&Holder { role, process, since: Timestamp(1), version, port: None }).unwrap();
+    assert_eq!(home.run(&["daemon", "status"]).code, Some(3));
+    let refused = home.run(&["daemon", "stop"]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""), "{refused:?}");
+    let told = format!("process {} works on the store", process.pid);
+    assert!(refused.stderr.contains(&told), "{refused:?}");
+    assert!(command.lives());
 }
 
 #[test]
@@ -248,21 +268,34 @@ fn a_daemon_says_goodbye_before_it_ends_and_stores_that_it_did() {
     let mut daemon = home.daemon();
     let ending = &daemon;
     let told = home.ask(|client| async move {
-        let mut stream = client.follow(&EventQuery::default()).await?;
-        let mut told = vec![stream.next().await?.unwrap()];
-        ending.signal(Signal::TERM);
-        while let Some(next) = stream.next().await? {
-            told.push(next);
+        let mut followers = Vec::new();
+        for _ in 0..30 {
+            let mut stream = client.follow(&EventQuery::default()).await?;
+            let mut told = vec![stream.next().await?.unwrap()];
+            followers.push(tokio::spawn(async move {
+                while let Some(next) = stream.next().await? {
+                    told.push(next);
+                }
+                Ok(told)
+            }));
         }
-        Ok(told)
+        ending.signal(Signal::TERM);
+        let mut all = Vec::new();
+        for follower in followers {
+            all.push(follower.await.unwrap()?);
+        }
+        Ok(all)
     });
-    let told = told.unwrap();
-    assert!(matches!(told[0], Told::Notice(Notice::Hello { .. })), "{told:?}");
-    let stopping = told.iter().position(
-        |it| matches!(it, Told::Event(event) if event.kind == "daemon.stopping" && event.data["why"] == "signal"),
-    );
-    assert!(stopping.is_some(), "{told:?}");
-    assert!(matches!(told.last(), Some(Told::Notice(Notice::Goodbye { .. }))), "{told:?}");
+    for told in told.unwrap() {
+        let [hello, stopping, goodbye] = told.as_slice() else { panic!("{told:?}") };
+        assert!(matches!(hello, Told::Notice(Notice::Hello { .. })), "{told:?}");
+        assert!(matches!(goodbye, Told::Notice(Notice::Goodbye { .. })), "{told:?}");
+        let Told::Event(event) = stopping else { panic!("{told:?}") };
+        assert_eq!(
+            (event.kind.as_str(), &event.data["why"]),
+            ("daemon.stopping", &json!("signal"))
+        );
+    }
     assert!(daemon.wait().success());
     let _again = home.daemon();
     assert_eq!(kinds(&home), ["daemon.started", "daemon.stopping", "daemon.started"]);

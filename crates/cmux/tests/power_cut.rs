@@ -78,23 +78,22 @@ fn what_was_told_is_on_the_disk_and_needs_no_mending() {
 #[test]
 fn a_disk_that_lies_is_found_out() {
     let work = Work::record();
-    let of = |moment: &Moment, wanted: &Target| match moment {
-        Moment::SyncBegun { target, .. } | Moment::Synced { target, .. } => target == wanted,
-        Moment::Changed(_) | Moment::Telling(_) => false,
-    };
-    let at_the_end = |lie: Option<Target>| {
-        let mut found = Ok(());
-        let is_true = |moment: &Moment| lie.as_ref().is_none_or(|lie| !of(moment, lie));
-        work.replay(is_true, |_, disk, told| found = Err((disk.clone(), told.clone())));
-        let (disk, told) = found.unwrap_err();
-        work.look(&disk.after_a_cut(&mut Fate::Lost), &told)
-    };
-    assert_eq!(at_the_end(None), Ok(()));
-    let unsynced_log = at_the_end(Some(Target::File(AHEAD.to_owned())));
-    assert!(matches!(unsynced_log, Err(Loss::Short { .. })), "{unsynced_log:?}");
-    for target in [Target::File(DATABASE.to_owned()), Target::Home, Target::Above] {
-        let found = at_the_end(Some(target.clone()));
-        assert!(found.is_err(), "{target:?}");
+    let (database, ahead) = (Target::File(DATABASE.to_owned()), Target::File(AHEAD.to_owned()));
+    assert_eq!(work.found_at_the_end(&ahead, usize::MAX), Ok(()));
+    let unsynced = work.found_at_the_end(&ahead, 0);
+    assert!(matches!(unsynced, Err(Loss::Short { .. })), "{unsynced:?}");
+    for (target, honest) in [
+        (&ahead, 20),
+        (&database, 0),
+        // It is synced once when it is made, and then each time the write-ahead log was moved into it.
+        (&database, 1),
+        (&Target::Home, 0),
+        // It is synced once with the database's name in it, and then with the write-ahead log's.
+        (&Target::Home, 1),
+        (&Target::Above, 0),
+    ] {
+        let found = work.found_at_the_end(target, honest);
+        assert!(found.is_err(), "{target:?} after {honest} syncs");
     }
 }
 
@@ -125,6 +124,7 @@ impl Work {
         let home = TestHome::new(PROGRAM);
         fs::remove_dir(home.root()).unwrap();
         let (first, mut acknowledged) = watch(&home, Signal::TERM, || keep_busy(&home));
+        require_all(&home, &first);
         let (second, (more, added)) = watch(&home, Signal::KILL, || {
             let more: Vec<String> = LATER.map(|folder| add(&home, folder)).into();
             (more, added(&home))
@@ -149,7 +149,7 @@ impl Work {
     /// to be told something new, or something was about to be put on it.
     fn replay(
         &self,
-        is_true: impl Fn(&Moment) -> bool,
+        mut is_true: impl FnMut(&Moment) -> bool,
         mut look: impl FnMut(&Moment, &Platter, &BTreeSet<String>),
     ) {
         let mut disk = Platter::default();
@@ -170,6 +170,26 @@ impl Work {
         }
     }
 
+    /// Looks at what is left in the end on a disk that syncs `target` only the first `honest` times, and
+    /// says that it did each time.
+    fn found_at_the_end(&self, target: &Target, honest: usize) -> Result<(), Loss> {
+        let mut synced = 0;
+        let is_true = |moment: &Moment| match moment {
+            Moment::Synced { target: it, .. } if it == target => {
+                synced += 1;
+                synced <= honest
+            }
+            Moment::Changed(_)
+            | Moment::SyncBegun { .. }
+            | Moment::Synced { .. }
+            | Moment::Telling(_) => true,
+        };
+        let mut end = None;
+        self.replay(is_true, |_, disk, told| end = Some((disk.clone(), told.clone())));
+        let (disk, told) = end.unwrap();
+        self.look(&disk.after_a_cut(&mut Fate::Lost), &told)
+    }
+
     /// Walks the log that is found, and sees that it goes as far as what was told.
     fn look(&self, image: &Image, told: &BTreeSet<String>) -> Result<(), Loss> {
         let ran = lay(image).run(&["audit", "verify", "--json"]);
@@ -177,7 +197,9 @@ impl Work {
             return Err(Loss::Unreadable(ran.stdout + &ran.stderr));
         }
         let audit: Audit = serde_json::from_str(&ran.stdout).unwrap();
-        let told = told.iter().map(|project| self.added[project]).max().unwrap_or(0);
+        // What is not even in the log in the end is certainly not in this one.
+        let place = |project| self.added.get(project).copied().unwrap_or(i64::MAX);
+        let told = told.iter().map(place).max().unwrap_or(0);
         if audit.head >= told { Ok(()) } else { Err(Loss::Short { head: audit.head, told }) }
     }
 
@@ -214,6 +236,19 @@ fn watch<T>(home: &TestHome, end: Signal, busy: impl FnOnce() -> T) -> (Vec<Mome
     kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), end).unwrap();
     daemon.wait();
     (trace::read(&file, &home.root()), done)
+}
+
+/// Sees that nothing was missed: what the daemon did, done again, makes the very files that it left.
+fn require_all(home: &TestHome, moments: &[Moment]) {
+    let mut disk = Platter::default();
+    moments.iter().for_each(|moment| disk.hear(moment));
+    let names = fs::read_dir(home.root()).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let left: Image = names
+        .filter(|name| name.starts_with(DATABASE) && !name.ends_with("-shm"))
+        .map(|name| (name.clone(), fs::read(home.root().join(name)).unwrap()))
+        .collect();
+    assert!(disk.after_a_cut(&mut Fate::Spared) == left, "the trace does not show all");
 }
 
 /// Makes a home of what a cut has left.

@@ -13,6 +13,7 @@ use cmux_wire::event::Notice;
 use futures_util::StreamExt;
 use serde::Serialize;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::http::App;
 use crate::http::events::{Wanted, say};
@@ -78,7 +79,7 @@ impl Telling {
             Some(signs) => signs.head.clone(),
             None => quiet.subscribe(),
         };
-        let mut pings = tokio::time::interval(PING_EVERY);
+        let mut pings = tokio::time::interval_at(Instant::now() + PING_EVERY, PING_EVERY);
         loop {
             head.mark_unchanged();
             cursor = self.catch_up(cursor).await?;

@@ -9,7 +9,8 @@ use cmux_core::time::Timestamp;
 use cmux_store::{StoreError, backup, projects};
 
 use crate::world::{
-    Dice, EVEN_LATER, LATER, NOW, World, all, check_whole, filled, ids, log, project, said, tell,
+    Dice, EVEN_LATER, LATER, NOW, World, all, check_bytes, check_whole, filled, ids, log, project,
+    said, tell,
 };
 
 #[test]
@@ -43,7 +44,7 @@ fn a_copy_with_one_byte_changed_is_refused() {
         fs::write(&file, &bytes).unwrap();
         let refused = backup::verify(&file).unwrap_err();
         assert!(matches!(refused, StoreError::BadBackup { .. }), "{place}: {refused}");
-        assert_eq!(fs::read(&file).unwrap(), bytes, "{place}: it was changed");
+        check_bytes(&file, &bytes);
     }
     fs::write(&file, &sound).unwrap();
     backup::verify(&file).unwrap();
@@ -96,7 +97,7 @@ fn a_backup_takes_the_place_of_the_store() {
     drop(store);
     let before = fs::read(world.path()).unwrap();
     let aside = restore(&world, &file, 2, LATER).unwrap().unwrap();
-    assert_eq!(fs::read(aside.join("cmux.db")).unwrap(), before);
+    check_bytes(&aside.join("cmux.db"), &before);
     let store = world.open();
     assert_eq!(store.log(), log(2));
     assert_eq!(ids(&all(store.view())), [1, 2, 3, 4]);
@@ -124,10 +125,7 @@ fn what_was_replaced_keeps_its_newest_rows_beside_it() {
         fs::copy(world.beside(suffix), dead.beside(suffix)).unwrap();
     }
     let aside = restore(&dead, &file, 2, LATER).unwrap().unwrap();
-    assert_eq!(
-        fs::read(aside.join("cmux.db-wal")).unwrap(),
-        fs::read(world.beside("-wal")).unwrap()
-    );
+    check_bytes(&aside.join("cmux.db-wal"), &fs::read(world.beside("-wal")).unwrap());
     assert_eq!(dead.open().head().id, EventId(4));
     restore(&dead, &aside.join("cmux.db"), 3, EVEN_LATER).unwrap();
     assert_eq!(dead.open().head().id, EventId(8));
@@ -154,7 +152,8 @@ fn a_bad_backup_changes_nothing() {
     let (before, names_before) = (fs::read(world.path()).unwrap(), names(&world));
     let refused = restore(&world, &file, 2, LATER).unwrap_err();
     assert!(matches!(refused, StoreError::BadBackup { .. }), "{refused}");
-    assert_eq!((fs::read(world.path()).unwrap(), names(&world)), (before, names_before));
+    check_bytes(&world.path(), &before);
+    assert_eq!(names(&world), names_before);
     assert_eq!(world.open().log(), log(1));
     check_whole(&world, 200);
 }

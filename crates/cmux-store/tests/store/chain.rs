@@ -36,12 +36,12 @@ fn a_change_of_any_column_is_found() {
             (_, "BLOB") => (5, Value::Blob(vec![7; 32])),
             (column, kind) => panic!("{column} is of the new type {kind}: say how it is changed"),
         };
-        let was = change(&world, &column, 5, value);
+        let was = change(&world, &column, 5, &value);
         check_found(&world, &column, found_at);
         if column == "id" {
             world.tamper("UPDATE events SET id = 5 WHERE id = 100");
         } else {
-            change(&world, &column, 5, was);
+            change(&world, &column, 5, &was);
         }
         check_whole(&world, 9);
     }
@@ -205,7 +205,7 @@ fn columns(world: &World) -> Vec<(String, String)> {
 }
 
 /// Changes a value in the log, and returns what it was.
-fn change(world: &World, column: &str, id: i64, value: Value) -> Value {
+fn change(world: &World, column: &str, id: i64, value: &Value) -> Value {
     let db = world.raw();
     let select = format!("SELECT {column} FROM events WHERE id = ?1");
     let was = db.query_row(&select, [id], |row| row.get(0)).unwrap();

@@ -4,7 +4,7 @@ use std::fs;
 
 use cmux_store::{chain, repair};
 
-use crate::world::{Dice, LATER, World, all, check_whole, ids, log, said, tell};
+use crate::world::{Dice, LATER, World, all, check_bytes, check_whole, ids, log, said, tell};
 
 #[test]
 fn what_was_committed_survives_a_kill() {
@@ -50,8 +50,8 @@ fn a_damaged_store_is_set_aside_with_what_lay_beside_it() {
     let told = said(&store, "store.repaired");
     assert_eq!((&told["events_kept"], &told["events_missing"]), (&69.into(), &1.into()), "{told}");
     let aside = world.asides("damaged-").remove(0);
-    assert_eq!(fs::read(aside.join("cmux.db")).unwrap(), killed.database);
-    assert_eq!(fs::read(aside.join("cmux.db-wal")).unwrap(), killed.wal);
+    check_bytes(&aside.join("cmux.db"), &killed.database);
+    check_bytes(&aside.join("cmux.db-wal"), &killed.wal);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_file_that_was_emptied_is_not_taken_for_a_new_one() {
     let store = world.open_at(2, LATER).unwrap().store;
     assert_eq!(said(&store, "store.repaired")["source"], "nothing");
     let aside = world.asides("damaged-").remove(0);
-    assert_eq!(fs::read(aside.join("cmux.db-wal")).unwrap(), killed.wal);
+    check_bytes(&aside.join("cmux.db-wal"), &killed.wal);
 }
 
 /// The files of a daemon that was killed: 50 events in the database and 20 more beside it, each from a

@@ -181,6 +181,12 @@ pub(crate) fn check_whole(world: &World, rows: u64) {
     assert_eq!((walked.rows, walked.misfit), (rows, None));
 }
 
+/// Checks that the file holds these bytes, without printing them all.
+#[track_caller]
+pub(crate) fn check_bytes(file: &Path, bytes: &[u8]) {
+    assert!(fs::read(file).unwrap() == bytes, "{} was changed", file.display());
+}
+
 /// A row of dice that falls the same way each time: what fails once fails again.
 pub(crate) struct Dice(pub(crate) u64);
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use cmux_daemon::boot::{self, Life};
 use cmux_drivers::home::Home;
-use cmux_drivers::lock;
+use cmux_drivers::lock::{self, Role};
 use cmux_wire::client::ClientError;
 use cmux_wire::daemon::DaemonStatus;
 use cmux_wire::time::Time;
@@ -117,6 +117,7 @@ fn log(filter: &str) -> Result<(), Fail> {
 /// Returns how the daemon of `home` is, by its own word or by its lock.
 fn status(home: &Home) -> Result<DaemonStatus, Fail> {
     let holder = lock::holder(&home.lock()).ok().flatten();
+    let holder = holder.filter(|holder| holder.role == Role::Daemon);
     let guard = lock::holder(&home.guard_lock()).ok().flatten();
     let client = place::client(home).patient(ANSWER_WITHIN);
     let answer = wait(async { Ok(client.daemon().await) })?;

@@ -11,8 +11,9 @@ use cmux_core::doctor::{DaemonState, Facts, Finding, Level, PortState, judge};
 use cmux_core::settings::Settings;
 use cmux_core::time::Timestamp;
 use cmux_drivers::home::Home;
+use cmux_drivers::lock::{self, Role};
 use cmux_drivers::process::port_holder;
-use cmux_drivers::{clock, disk, lock, tools};
+use cmux_drivers::{clock, disk, tools};
 use cmux_wire::client::EventQuery;
 use serde::Serialize;
 
@@ -115,7 +116,8 @@ fn ask_daemon(home: &Home, facts: &mut Facts) {
         let status = client.status().await?;
         Ok((status, client.events(&newest).await?))
     });
-    match (asked, lock::holder(&home.lock()).ok().flatten()) {
+    let holder = lock::holder(&home.lock()).ok().flatten();
+    match (asked, holder.filter(|holder| holder.role == Role::Daemon)) {
         (Ok((status, events)), _) => {
             facts.daemon = DaemonState::On {
                 version: status.daemon.version,

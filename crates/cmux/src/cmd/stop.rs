@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use cmux_core::settings::Settings;
 use cmux_drivers::home::Home;
-use cmux_drivers::lock::{Holder, Lock};
+use cmux_drivers::lock::{Holder, Lock, Role};
 use cmux_drivers::process::{PortHolder, Process, port_holder};
 use cmux_drivers::{config, lock};
 use rustix::process::Signal;
@@ -49,7 +49,7 @@ pub(crate) fn stop(home: &Home) -> Result<Stopped, Fail> {
     let mut stopped = Stopped::default();
     let mut port = None;
     for _ in 0..ROUNDS_MAX {
-        let (guard, daemon) = (holder(&home.guard_lock())?, holder(&home.lock())?);
+        let (guard, daemon) = (holder(&home.guard_lock())?, daemon(home)?);
         stopped.pid = stopped.pid.or(daemon.as_ref().map(|it| it.process.pid));
         port = port.or(daemon.as_ref().and_then(|it| it.port));
         // The guard first: it must not start again what is being stopped.
@@ -61,6 +61,18 @@ pub(crate) fn stop(home: &Home) -> Result<Stopped, Fail> {
     }
     stopped.left = left(home, port);
     Ok(stopped)
+}
+
+/// Returns the daemon of `home`. What else works there is left alone, and told.
+fn daemon(home: &Home) -> Result<Option<Holder>, Fail> {
+    let holder = holder(&home.lock())?;
+    match holder.as_ref().map(|holder| (holder.role, holder.process.pid)) {
+        Some((Role::Command, pid)) => {
+            let what = format!("process {pid} works on the store of {}", home.root().display());
+            Err(Fail::failed(what).hint("no daemon runs meanwhile; wait until it is done"))
+        }
+        Some((Role::Daemon | Role::Guard, _)) | None => Ok(holder),
+    }
 }
 
 fn holder(path: &Path) -> Result<Option<Holder>, Fail> {

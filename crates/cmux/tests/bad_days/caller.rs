@@ -3,13 +3,14 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
+use std::time::Duration;
 
 use cmux_wire::client::{Client, ClientError, EventQuery};
 use cmux_wire::daemon::Status;
 use cmux_wire::event::Event;
 use cmux_wire::problem::Problem;
 use cmux_wire::project::{NewProject, Project};
-use cmux_wire::store::Audit;
+use cmux_wire::store::{Audit, Check};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
@@ -91,15 +92,23 @@ impl Caller {
         })
     }
 
-    /// Asks for each project by itself, and for a look at every page of the store.
-    pub(crate) fn read_each(&self) -> Result<(), ClientError> {
-        let projects = self.read_all()?.projects;
+    /// Looks at every page of the store.
+    pub(crate) fn check(&self) -> Result<Check, ClientError> {
+        self.runtime.block_on(self.client.check())
+    }
+
+    /// Returns whether each of `projects` is found by its id.
+    pub(crate) fn finds(&self, projects: &[Project]) -> Result<bool, ClientError> {
         self.runtime.block_on(async {
             for project in projects {
-                self.client.project(&project.id).await?;
+                match self.client.project(&project.id).await {
+                    Err(ClientError::Refused(problem)) if problem.status == 404 => {
+                        return Ok(false);
+                    }
+                    found => found?,
+                };
             }
-            self.client.check().await?;
-            Ok(())
+            Ok(true)
         })
     }
 
@@ -128,12 +137,14 @@ pub(crate) fn get(port: u16, path: &str) -> (u16, Value) {
     (status, serde_json::from_str(body).unwrap_or(Value::Null))
 }
 
-/// Returns how much of a processor's time the process `pid` has used, in clock ticks.
-pub(crate) fn ticks(pid: i32) -> u64 {
+/// Returns how much of a processor's time the process `pid` has used.
+pub(crate) fn processor_time(pid: i32) -> Duration {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     // The name, in parentheses, may hold anything.
     let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
-    [11, 12].iter().map(|&n: &usize| fields[n].parse::<u64>().unwrap()).sum()
+    let ticks = [11, 12].map(|n: usize| fields[n].parse::<u64>().unwrap());
+    // To programs the kernel counts in hundredths of a second, however it counts itself.
+    Duration::from_millis(ticks.iter().sum::<u64>() * 10)
 }
 
 /// Returns the names in the folder `path`.

@@ -7,7 +7,7 @@ use cmux_testkit::daemon::Daemon;
 use cmux_testkit::home::TestHome;
 use cmux_testkit::wait::eventually;
 use cmux_wire::client::ClientError;
-use cmux_wire::store::Audit;
+use cmux_wire::store::{Audit, Check};
 
 use crate::PROGRAM;
 use crate::caller::{Caller, Told, names};
@@ -24,12 +24,25 @@ pub(crate) struct Sound {
 /// What came of a store that was damaged.
 pub(crate) struct Survived {
     pub(crate) starts: usize,
-    pub(crate) told: Told,
-    pub(crate) audit: Audit,
+    pub(crate) steady: Steady,
     /// What a person is told of a repair, if there was one.
     pub(crate) notice: Option<String>,
-    /// Where the damaged files lie, if they were set aside.
-    pub(crate) kept: Vec<PathBuf>,
+    pub(crate) kept: Option<Kept>,
+}
+
+/// A damaged store that was set aside.
+pub(crate) struct Kept {
+    pub(crate) folder: PathBuf,
+    pub(crate) database: Vec<u8>,
+}
+
+/// What a daemon tells that goes on.
+pub(crate) struct Steady {
+    pub(crate) told: Told,
+    /// Whether each project is found by its id.
+    pub(crate) finds: bool,
+    pub(crate) check: Check,
+    pub(crate) audit: Audit,
 }
 
 /// Makes a store with so many projects.
@@ -54,14 +67,12 @@ pub(crate) fn survive(home: &TestHome, context: &str) -> Survived {
     let caller = Caller::new(home.client());
     for starts in 1..=STARTS_MAX {
         let mut daemon = Daemon::launch(home, home.command(&["daemon", "run"]));
-        if let Some((told, audit)) = is_steady(&caller, &mut daemon, context) {
+        if let Some(steady) = steady(&caller, &mut daemon, context) {
             let notices = caller.status().unwrap().store.notices;
             let notice = notices.into_iter().find(|notice| notice.kind == "store.repaired");
             assert!(daemon.stop().success());
-            let backups = home.root().join("backups");
-            let kept = names(&backups).into_iter().filter(|name| name.starts_with("damaged-"));
-            let kept = kept.map(|name| backups.join(name)).collect();
-            return Survived { starts, told, audit, notice: notice.map(|it| it.text), kept };
+            let (notice, kept) = (notice.map(|it| it.text), kept(home, context));
+            return Survived { starts, steady, notice, kept };
         }
         let said = daemon.said();
         assert_eq!(daemon.wait().code(), Some(75), "{context}: {said}");
@@ -70,23 +81,34 @@ pub(crate) fn survive(home: &TestHome, context: &str) -> Survived {
     panic!("{context}: it is not steady after {STARTS_MAX} starts");
 }
 
+/// Finds what was set aside in `home`, which is one store at most.
+fn kept(home: &TestHome, context: &str) -> Option<Kept> {
+    let backups = home.root().join("backups");
+    let folders: Vec<String> =
+        names(&backups).into_iter().filter(|name| name.starts_with("damaged-")).collect();
+    assert!(folders.len() <= 1, "{context}: {folders:?}");
+    let folder = backups.join(folders.first()?);
+    Some(Kept { database: fs::read(folder.join("cmux.db")).unwrap(), folder })
+}
+
 /// Asks for all that there is, and for a change. Returns what was told, or nothing if `daemon` ends.
-fn is_steady(caller: &Caller, daemon: &mut Daemon, context: &str) -> Option<(Told, Audit)> {
+fn steady(caller: &Caller, daemon: &mut Daemon, context: &str) -> Option<Steady> {
     let answers = eventually("it answers or ends", || match daemon.ended() {
         Some(_) => Some(false),
         None => caller.status().is_ok().then_some(true),
     });
-    let asked = || -> Result<(Told, Audit), ClientError> {
-        caller.read_each()?;
+    let asked = || -> Result<Steady, ClientError> {
         caller.add("/after")?;
-        Ok((caller.read_all()?, caller.audit()?))
+        let told = caller.read_all()?;
+        let finds = caller.finds(&told.projects)?;
+        Ok(Steady { told, finds, check: caller.check()?, audit: caller.audit()? })
     };
     let answered = answers.then(asked)?;
     match (answered, caller.status().map(|status| status.store.why)) {
-        (Ok(answered), Ok(None)) => {
+        (Ok(steady), Ok(None)) => {
             let said = daemon.said();
             assert!(!said.contains("panicked"), "{context}: {said}");
-            Some(answered)
+            Some(steady)
         }
         // Whoever cannot be read to the end must not go on as if nothing were.
         (answered, trouble) => {

@@ -10,7 +10,7 @@ use cmux_testkit::home::TestHome;
 use cmux_testkit::wait::eventually;
 
 use crate::PROGRAM;
-use crate::caller::{Caller, assert_nothing_runs_in, get, ticks};
+use crate::caller::{Caller, assert_nothing_runs_in, get, processor_time};
 
 const MB: u64 = 1 << 20;
 
@@ -58,6 +58,28 @@ fn a_full_disk_refuses_writes_and_goes_on_by_itself_when_there_is_room() {
     assert!(caller.audit().unwrap().ok);
     assert_eq!(daemon.ended(), None, "{}", daemon.said());
     assert!(!daemon.said().contains("panicked"), "{}", daemon.said());
+}
+
+#[test]
+fn a_guarded_daemon_whose_log_is_on_the_full_disk_goes_on_too() {
+    let disk = disk_with_ballast();
+    assert_eq!(disk.run(&["daemon", "start"]).code, Some(0));
+    let caller = Caller::new(disk.client());
+    let pid = caller.status().unwrap().daemon.pid;
+    eventually("ballast is laid in", || disk.root().join("ballast").exists().then_some(()));
+    disk.fill(0);
+    // Not a line more can be written to the log.
+    disk.pad("logs/daemon.log");
+    for _ in 0..20 {
+        assert_eq!(caller.add_in_vain("/during").slug(), "disk-full");
+        disk.fill(0);
+    }
+    disk.make_room();
+    eventually("a write succeeds", || caller.add("/after").ok());
+    assert_eq!(caller.status().unwrap().daemon.pid, pid, "it is still the same process");
+    assert_eq!(caller.count("daemon.started"), 1);
+    assert_eq!(disk.run(&["daemon", "stop"]).code, Some(0));
+    assert_nothing_runs_in(&disk.inner_root());
 }
 
 #[test]
@@ -226,12 +248,11 @@ fn assert_says_that_there_is_no_room(disk: &SmallDisk, daemon: &mut Daemon) {
 /// Sees that `daemon` takes less than half a processor, while `work` is asked of it now and then.
 #[track_caller]
 fn assert_does_not_spin(daemon: &Daemon, work: impl Fn()) {
-    let (begun, before) = (Instant::now(), ticks(daemon.pid()));
+    let (begun, before) = (Instant::now(), processor_time(daemon.pid()));
     while begun.elapsed() < WATCHED {
         work();
         std::thread::sleep(WATCHED / 10);
     }
-    let per_second = u64::try_from(rustix::param::clock_ticks_per_second()).unwrap();
-    let used = Duration::from_millis((ticks(daemon.pid()) - before) * 1000 / per_second);
+    let used = processor_time(daemon.pid()) - before;
     assert!(used < begun.elapsed() / 2, "it used {used:?} of {:?}", begun.elapsed());
 }

@@ -8,7 +8,9 @@ mod config;
 mod damage;
 mod disk;
 mod doors;
+mod files;
 mod flips;
+mod future;
 mod home;
 mod stopped;
 
