@@ -73,10 +73,12 @@ fn line(row: &Row) -> Value {
     })
 }
 
-/// Returns the newest event from before `before`, if there is one that is not archived yet.
+/// Returns the newest event from before `before`, if there is one that is not archived yet. The newest
+/// of all stays: it tells what time it is.
 pub fn newest_before(view: View<'_>, before: Timestamp) -> Result<Option<EventId>, StoreError> {
     // Times never go back, so the first event that is not from before ends the search.
-    let sql = "SELECT id FROM events WHERE at < ?1 ORDER BY id DESC LIMIT 1";
+    let sql = "SELECT id FROM events WHERE at < ?1 AND id < (SELECT max(id) FROM events)
+               ORDER BY id DESC LIMIT 1";
     let found = view.db.query_row(sql, [before.0], |row| row.get(0).map(EventId)).optional()?;
     let archived = logs::checkpoint(view)?.map_or(EventId(0), |(event, _)| event);
     Ok(found.filter(|id| *id > archived))

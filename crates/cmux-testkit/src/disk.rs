@@ -113,7 +113,8 @@ impl SmallDisk {
     /// Fills up the last block of the file `name` in the home, so that no more fits in it.
     pub fn pad(&self, name: &str) {
         let mut file = File::options().append(true).open(self.root().join(name)).unwrap();
-        let rest = file.metadata().unwrap().len().next_multiple_of(BLOCK) - file.metadata().unwrap().len();
+        let rest =
+            file.metadata().unwrap().len().next_multiple_of(BLOCK) - file.metadata().unwrap().len();
         file.write_all(&vec![b'\n'; usize::try_from(rest).unwrap()]).unwrap();
     }
 

@@ -31,9 +31,12 @@ pub(crate) fn home(named: Option<&Path>) -> Result<Home, Fail> {
             default_root(state.as_deref(), user.as_deref()).ok_or_else(nowhere)?
         }
     };
-    let root = std::path::absolute(&root)
-        .map_err(|error| Fail::failed(format!("{}: {error}", root.display())))?;
-    Ok(Home::at(root))
+    Ok(Home::at(absolute(&root)?))
+}
+
+/// Returns `path` from the root on, so that the daemon means the same by it.
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Fail> {
+    std::path::absolute(path).map_err(|error| Fail::failed(format!("{}: {error}", path.display())))
 }
 
 /// Returns the settings that hold in `home`.

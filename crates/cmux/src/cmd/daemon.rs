@@ -110,6 +110,8 @@ fn log(filter: &str) -> Result<(), Fail> {
         .with_ansi(is_terminal && env::var_os("NO_COLOR").is_none())
         .with_writer(std::io::stderr)
         .with_target(false)
+        // A line that cannot be written would otherwise be a panic, where a full disk only costs the line.
+        .log_internal_errors(false)
         .try_init()
         .map_err(|error| Fail::failed(error.to_string()))
 }

@@ -50,12 +50,12 @@ impl Db {
                 Ok(if check.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
             }
             Db::Backup { file } => {
-                say.show(&back_up(&home, &absolute(&file)?)?, tell_backup)?;
+                say.show(&back_up(&home, &place::absolute(&file)?)?, tell_backup)?;
                 Ok(ExitCode::SUCCESS)
             }
             Db::Restore { file } => {
                 home.prepare()?;
-                say.show(&offline::restore(&home, &absolute(&file)?)?, tell_restored)?;
+                say.show(&offline::restore(&home, &place::absolute(&file)?)?, tell_restored)?;
                 Ok(ExitCode::SUCCESS)
             }
         }
@@ -101,10 +101,6 @@ fn require_room(file: &Path) -> Result<(), Fail> {
         }
         Some(_) | None => Ok(()),
     }
-}
-
-fn absolute(file: &Path) -> Result<PathBuf, Fail> {
-    std::path::absolute(file).map_err(|error| Fail::failed(format!("{}: {error}", file.display())))
 }
 
 fn tell_check(check: &Check) -> String {

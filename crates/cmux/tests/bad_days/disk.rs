@@ -5,12 +5,13 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use cmux_testkit::daemon::Daemon;
+use cmux_testkit::dice::Dice;
 use cmux_testkit::disk::{BLOCK, SmallDisk};
 use cmux_testkit::home::TestHome;
 use cmux_testkit::wait::eventually;
 
 use crate::PROGRAM;
-use crate::caller::{Caller, assert_nothing_runs_in, get, processor_time};
+use crate::caller::{Caller, assert_nothing_runs_in, get, names, processor_time};
 
 const MB: u64 = 1 << 20;
 
@@ -80,6 +81,57 @@ fn a_guarded_daemon_whose_log_is_on_the_full_disk_goes_on_too() {
     assert_eq!(caller.count("daemon.started"), 1);
     assert_eq!(disk.run(&["daemon", "stop"]).code, Some(0));
     assert_nothing_runs_in(&disk.inner_root());
+}
+
+#[test]
+fn a_daemon_killed_on_a_full_disk_comes_back_with_all_that_it_acknowledged() {
+    let disk = disk_with_ballast();
+    let caller = Caller::new(disk.client());
+    let mut dice = Dice::seeded();
+    let (mut stored, mut refused) = (Vec::new(), Vec::new());
+    for round in 0..5 {
+        let daemon = disk.daemon();
+        disk.fill(dice.below(64) * BLOCK);
+        let roots = (0..).map(|n| format!("/{round}/{n}"));
+        stored.extend(roots.take_while(|root| {
+            let is_stored = caller.add(root).is_ok();
+            refused.extend((!is_stored).then(|| root.clone()));
+            is_stored
+        }));
+        daemon.kill();
+        let mut daemon = disk.launch();
+        if is_served(&disk, &mut daemon) {
+            let told = caller.read_all().unwrap();
+            assert!(stored.iter().all(|root| told.knows(root)), "round {round}");
+        }
+        daemon.kill();
+        disk.make_room();
+    }
+    let daemon = disk.daemon();
+    let told = caller.read_all().unwrap();
+    assert!(stored.iter().all(|root| told.knows(root)));
+    assert!(!refused.iter().any(|root| told.knows(root)));
+    assert_eq!(caller.count("store.repaired"), 0);
+    assert!(caller.audit().unwrap().ok);
+    assert!(daemon.stop().success());
+}
+
+#[test]
+fn a_backup_for_which_there_is_no_room_leaves_nothing_behind() {
+    let disk = disk_with_ballast();
+    let daemon = disk.daemon();
+    let copy = disk.inner_root().join("copy.db").display().to_string();
+    for blocks in [0, 1, 5, 20] {
+        disk.fill(blocks * BLOCK);
+        let ran = disk.run(&["db", "backup", &copy]);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(ran.stderr.contains("no room left on the disk"), "{ran:?}");
+        let left = names(&disk.root());
+        assert!(!left.iter().any(|name| name.starts_with("copy")), "{left:?}");
+        disk.make_room();
+    }
+    assert_eq!(disk.run(&["db", "backup", &copy]).code, Some(0));
+    assert!(daemon.stop().success());
 }
 
 #[test]
