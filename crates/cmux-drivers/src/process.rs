@@ -21,8 +21,10 @@ impl Process {
     /// Returns the process that has the number `pid` now.
     pub fn find(pid: u32) -> Option<Process> {
         let stat = procfs::process::Process::new(pid.cast_signed()).ok()?.stat().ok()?;
-        // A zombie has ended; only its parent has not noticed.
-        (stat.state != 'Z' && stat.state != 'X').then_some(Process { pid, start: stat.starttime })
+        // A zombie has ended; only its parent has not noticed. But while it has threads, the last of
+        // them still holds all that the process held: locks, sockets, ports.
+        let has_ended = matches!(stat.state, 'Z' | 'X') && stat.num_threads <= 1;
+        (!has_ended).then_some(Process { pid, start: stat.starttime })
     }
 
     /// Returns this process.

@@ -10,7 +10,7 @@ use cmux_core::time::Timestamp;
 use serde_json::{Value, json};
 
 use crate::chain::Anchor;
-use crate::file::{at, beside, clear, digest, hex, remove, settle, stamp, write};
+use crate::file::{at, beside, clear, clear_failed, digest, hex, remove, settle, stamp, write};
 use crate::kinds::snapshot_kind;
 use crate::store::View;
 use crate::{Reader, Store, StoreError, check, events, logs, misread, projects, swap};
@@ -32,8 +32,9 @@ pub struct Note {
 pub fn copy(path: &Path, to: &Path, now: Timestamp) -> Result<Copied, StoreError> {
     let part = beside(to, ".part");
     let note = copy_into(path, &part)?;
-    settle(&part, to)?;
-    write(&note_path(to), write_note(&note, now).as_bytes())?;
+    // The note comes first: a copy without one would be kept in the place of a better one.
+    let noted = write(&note_path(to), write_note(&note, now).as_bytes());
+    clear_failed(&part, noted.and_then(|()| settle(&part, to)))?;
     let file = to.to_string_lossy().into_owned();
     Ok(Copied { file, bytes: note.bytes, sha256: note.sha256, head: note.head })
 }
@@ -41,11 +42,7 @@ pub fn copy(path: &Path, to: &Path, now: Timestamp) -> Result<Copied, StoreError
 /// Copies the database at `path` to `part`, and checks the copy. Nothing is left of one that fails.
 fn copy_into(path: &Path, part: &Path) -> Result<Note, StoreError> {
     clear(part)?;
-    let copied = vacuum_into(path, part).and_then(|()| inspect(part));
-    if copied.is_err() {
-        clear(part)?;
-    }
-    copied
+    clear_failed(part, vacuum_into(path, part).and_then(|()| inspect(part)))
 }
 
 fn vacuum_into(path: &Path, part: &Path) -> Result<(), StoreError> {
@@ -170,10 +167,7 @@ pub fn restore(
     let part = swap::draft_path(path);
     // Copied as a database and not as a file, since its newest rows may lie beside it.
     copy_into(from, &part)?;
-    if let Err(error) = begin_again(&part, backups, log, now, what, Actor::Operator) {
-        clear(&part)?;
-        return Err(error);
-    }
+    clear_failed(&part, begin_again(&part, backups, log, now, what, Actor::Operator))?;
     swap::replace(path, backups, &name)?;
     Ok(aside)
 }

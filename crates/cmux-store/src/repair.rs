@@ -14,7 +14,7 @@ use cmux_core::time::Timestamp;
 
 use crate::backup::{Note, begin_again, files, newest_good, newest_known};
 use crate::check::damage;
-use crate::file::{at, beside, clear, copy, remove, stamp, write};
+use crate::file::{at, beside, clear, clear_failed, copy, remove, stamp, write};
 use crate::salvage::{Salvaged, salvage};
 use crate::{Store, StoreError, View, logs, misread, projects, swap};
 
@@ -110,10 +110,7 @@ fn mend(
         let repair = Repair { what_was_wrong, kept_at, ..repair };
         begin_again(&mended, backups, log, now, What::StoreRepaired(repair), Actor::Cmux)
     });
-    if let Err(error) = made {
-        clear(&mended)?;
-        return Err(error);
-    }
+    clear_failed(&mended, made)?;
     swap::replace(path, backups, &aside)
 }
 
@@ -191,19 +188,23 @@ fn salvage_copy(
 ) -> Result<Option<Salvaged>, StoreError> {
     let examined = examined_path(path);
     clear(&examined)?;
-    let mut copied = Ok(());
+    let saved = copy_all(path, &examined).and_then(|()| salvage(&examined, to, log, now));
+    let saved = match clear_failed(&examined, saved) {
+        Err(StoreError::Damaged { .. } | StoreError::Sqlite(_)) => None,
+        saved => saved?,
+    };
+    clear(&examined)?;
+    Ok(saved)
+}
+
+fn copy_all(path: &Path, to: &Path) -> Result<(), StoreError> {
     for suffix in ["", "-wal"] {
-        let from = beside(path, suffix);
-        if copied.is_ok() && from.exists() {
-            copied = copy(&from, &beside(&examined, suffix));
+        let file = beside(path, suffix);
+        if file.exists() {
+            copy(&file, &beside(to, suffix))?;
         }
     }
-    let saved = copied.and_then(|()| salvage(&examined, to, log, now));
-    clear(&examined)?;
-    match saved {
-        Err(StoreError::Damaged { .. } | StoreError::Sqlite(_)) => Ok(None),
-        saved => saved,
-    }
+    Ok(())
 }
 
 #[cfg(test)]

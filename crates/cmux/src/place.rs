@@ -2,6 +2,7 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use cmux_core::settings::Settings;
 use cmux_drivers::home::{Home, default_root};
@@ -10,6 +11,9 @@ use cmux_wire::client::Client;
 use cmux_wire::project::NewProject;
 
 use crate::fail::Fail;
+
+/// How long a daemon may take to say how it is.
+const GLANCE_WITHIN: Duration = Duration::from_secs(5);
 
 /// Returns the home that `--home` or `CMUX_HOME` names, or the one there is otherwise.
 pub(crate) fn home(named: Option<&Path>) -> Result<Home, Fail> {
@@ -47,6 +51,11 @@ pub(crate) fn settings(home: &Home) -> Result<Settings, Fail> {
 /// Returns a way to the daemon of `home`.
 pub(crate) fn client(home: &Home) -> Client {
     Client::new(&home.socket())
+}
+
+/// Returns a way to the daemon of `home` for whoever only wants to know how it is.
+pub(crate) fn glance(home: &Home) -> Client {
+    client(home).patient(GLANCE_WITHIN)
 }
 
 /// Returns what is to be said of the project that `folder` belongs to, to have it added.

@@ -1,6 +1,7 @@
 //! Backups: taken whole, refused if they are not as they were, and put back without losing what was.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use cmux_core::id::EventId;
@@ -29,6 +30,21 @@ fn a_copy_holds_all_that_was_committed_and_says_what_it_is() {
     assert_eq!(note.at, Some(NOW));
     assert_eq!(backup::verify(&file).unwrap().head, EventId(9));
     assert_eq!(names(&world), ["daily-20260101T000000000Z.db", "daily-20260101T000000000Z.json"]);
+}
+
+#[test]
+fn nothing_is_left_of_a_copy_that_there_is_no_room_for() {
+    let world = World::with(&filled(200, 5));
+    let (file, _) = snapshot(&world, SnapshotKind::Daily, NOW);
+    let before = names(&world);
+    let part = world.backups().join("daily-20260101T000100000Z.json.part");
+    symlink("/dev/full", &part).unwrap();
+    let refused = backup::snapshot(&world.path(), &world.backups(), SnapshotKind::Daily, LATER);
+    assert!(matches!(refused, Err(StoreError::Full)));
+    fs::remove_file(part).unwrap();
+    assert_eq!(names(&world), before);
+    backup::prune(&world.backups(), SnapshotKind::Daily, 1).unwrap();
+    backup::verify(&file).unwrap();
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A store that is damaged in the large: what can be saved is, what cannot is told, and it opens.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use cmux_core::event::{Event, What};
@@ -313,6 +314,23 @@ fn a_store_that_cannot_be_mended_is_not_touched() {
     let store = world.open_at(2, LATER).unwrap().store;
     assert_eq!(said(&store, "store.repaired")["source"], "nothing");
     check_set_aside(&world, b"not a database");
+}
+
+#[test]
+fn a_store_that_there_is_no_room_to_mend_is_not_touched() {
+    let mut bytes = filled(200, 5);
+    bytes[70] ^= 1;
+    let world = World::with(&bytes);
+    let mark = world.beside(".damaged.part");
+    symlink("/dev/full", &mark).unwrap();
+    for _ in 0..2 {
+        let refused = world.open_at(2, LATER).map(drop).unwrap_err();
+        assert!(matches!(refused, StoreError::Full), "{refused}");
+        check_bytes(&world.path(), &bytes);
+    }
+    fs::remove_file(mark).unwrap();
+    let store = world.open_at(2, LATER).unwrap().store;
+    assert_eq!(numbers(&said(&store, "store.repaired")), (Some(200), 200, 0, 5));
 }
 
 #[test]

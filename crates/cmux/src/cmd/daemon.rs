@@ -19,9 +19,6 @@ use crate::fail::{Code, Fail};
 use crate::place;
 use crate::say::{Say, aside, clean};
 
-/// How long a daemon may take to say how it is before that is said for it.
-const ANSWER_WITHIN: Duration = Duration::from_secs(5);
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum Daemon {
     /// Run in the foreground, log to stderr, without a guard
@@ -121,8 +118,7 @@ fn status(home: &Home) -> Result<DaemonStatus, Fail> {
     let holder = lock::holder(&home.lock()).ok().flatten();
     let holder = holder.filter(|holder| holder.role == Role::Daemon);
     let guard = lock::holder(&home.guard_lock()).ok().flatten();
-    let client = place::client(home).patient(ANSWER_WITHIN);
-    let answer = wait(async { Ok(client.daemon().await) })?;
+    let answer = wait(async { Ok(place::glance(home).daemon().await) })?;
     match answer {
         Ok(status) => Ok(status),
         Err(ClientError::NoDaemon | ClientError::Broken(_) | ClientError::TimedOut(_)) => {

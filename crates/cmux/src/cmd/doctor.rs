@@ -5,7 +5,6 @@ use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::process::ExitCode;
 use std::thread::{self, ScopedJoinHandle};
-use std::time::Duration;
 
 use cmux_core::doctor::{DaemonState, Facts, Finding, Level, PortState, judge};
 use cmux_core::settings::Settings;
@@ -31,9 +30,6 @@ const AGENTS: [(&str, &str); 6] = [
     ("hermes", "hermes"),
     ("antigravity", "agy"),
 ];
-
-/// How long a daemon may take to answer before it counts as silent.
-const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Serialize)]
 struct Report {
@@ -110,7 +106,7 @@ impl Tools {
 
 /// Adds what the daemon has to say, if there is one.
 fn ask_daemon(home: &Home, facts: &mut Facts) {
-    let client = place::client(home).patient(ANSWER_WITHIN);
+    let client = place::glance(home);
     let newest = EventQuery { limit: Some(1), ..EventQuery::default() };
     let asked = wait(async {
         let status = client.status().await?;

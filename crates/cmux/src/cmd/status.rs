@@ -12,7 +12,7 @@ use crate::say::{Cell, Say, Tone, clean, count, plain, size, span, toned};
 
 pub(crate) fn run(common: &Common, say: Say) -> Result<(), Fail> {
     let home = place::home(common.home.as_deref())?;
-    let status = wait(async { Ok(place::client(&home).status().await?) })?;
+    let status = wait(async { Ok(place::glance(&home).status().await?) })?;
     say.show(&status, |it| tell(it, &home, say))
 }
 

@@ -89,9 +89,9 @@ fn a_daemon_killed_on_a_full_disk_comes_back_with_all_that_it_acknowledged() {
     let caller = Caller::new(disk.client());
     let mut dice = Dice::seeded();
     let (mut stored, mut refused) = (Vec::new(), Vec::new());
-    for round in 0..5 {
+    for round in 0..8 {
         let daemon = disk.daemon();
-        disk.fill(dice.below(64) * BLOCK);
+        disk.fill(dice.below(300) * BLOCK);
         let roots = (0..).map(|n| format!("/{round}/{n}"));
         stored.extend(roots.take_while(|root| {
             let is_stored = caller.add(root).is_ok();
