@@ -109,5 +109,8 @@ CREATE TABLE snapshots (
     head    INTEGER,
     why     TEXT,
     CHECK ((file IS NULL) = (state <> 'taken')),
+    CHECK ((bytes IS NULL) = (state <> 'taken')),
+    CHECK ((sha256 IS NULL) = (state <> 'taken')),
+    CHECK ((head IS NULL) = (state <> 'taken')),
     CHECK ((why IS NULL) = (state <> 'failed'))
 ) STRICT;

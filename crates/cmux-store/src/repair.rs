@@ -49,7 +49,8 @@ pub fn open(path: &Path, backups: &Path, log: LogId, now: Timestamp) -> Result<O
 
 fn try_open(path: &Path, backups: &Path, log: LogId, now: Timestamp) -> Result<Opened, StoreError> {
     if is_emptied(path, backups)? {
-        return Err(StoreError::Damaged { what: "the file is empty".to_owned() });
+        let what = if path.exists() { "the file is empty" } else { "the file is gone" };
+        return Err(StoreError::Damaged { what: what.to_owned() });
     }
     let (store, migrated) = Store::open(path, backups, log, now).map_err(misread)?;
     let news = migrated.into_iter().map(|migrated| What::StoreMigrated {
@@ -60,12 +61,12 @@ fn try_open(path: &Path, backups: &Path, log: LogId, now: Timestamp) -> Result<O
     Ok(Opened { store, news: news.collect() })
 }
 
-/// Returns whether the file at `path` is empty and was not always so. SQLite would take it for a new
+/// Returns whether the file at `path` is empty or gone and was not always so. SQLite would make a new
 /// one, and throw away what belongs to it.
 fn is_emptied(path: &Path, backups: &Path) -> Result<bool, StoreError> {
     let length = |path: &Path| fs::metadata(path).map(|file| file.len()).ok();
     let was_more = || Ok(length(&beside(path, "-wal")) > Some(0) || !files(backups)?.is_empty());
-    if length(path) == Some(0) { was_more() } else { Ok(false) }
+    if length(path).unwrap_or(0) == 0 { was_more() } else { Ok(false) }
 }
 
 /// Notes that the database at `path` was found damaged, so that the next opening looks at all of it.
@@ -186,6 +187,9 @@ fn salvage_copy(
     log: LogId,
     now: Timestamp,
 ) -> Result<Option<Salvaged>, StoreError> {
+    if !path.exists() {
+        return Ok(None);
+    }
     let examined = examined_path(path);
     clear(&examined)?;
     let saved = copy_all(path, &examined).and_then(|()| salvage(&examined, to, log, now));

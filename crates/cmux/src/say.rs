@@ -179,7 +179,7 @@ mod tests {
             vec![plain("日本"), plain("d")],
             vec![plain("x\u{1b}[1m"), plain("")],
         ]);
-        assert_eq!(table, "a       bc\n日本    d\nx\u{fffd}[1m\n");
+        assert_eq!(table, "a      bc\n日本   d\nx\u{fffd}[1m\n");
     }
 
     #[test]

@@ -91,6 +91,17 @@ fn a_bad_snapshot_is_passed_over_for_an_older_one() {
 }
 
 #[test]
+fn a_snapshot_takes_the_place_of_a_file_that_is_gone() {
+    let world = World::with(&filled(200, 5));
+    snapshot(&world, NOW);
+    fs::remove_file(world.path()).unwrap();
+    let store = world.open_at(2, LATER).unwrap().store;
+    let told = said(&store, "store.repaired");
+    assert_eq!(told["what_was_wrong"], "the file is gone");
+    assert_eq!(numbers(&told), (Some(200), 200, 0, 5));
+}
+
+#[test]
 fn a_snapshot_tells_how_much_is_missing() {
     let world = World::with(&filled(200, 5));
     let damaged = fs::read(world.path()).unwrap();
