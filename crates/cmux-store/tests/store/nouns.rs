@@ -194,8 +194,9 @@ fn a_row_cannot_hold_what_the_core_cannot_express() {
     };
     let snapshot = |kind: &str, state: &str, file: &str, why: &str| {
         format!(
-            "INSERT INTO snapshots (id, kind, state, at, file, why)
-             VALUES ('x', '{kind}', '{state}', 0, {file}, {why})"
+            "INSERT INTO snapshots (id, kind, state, at, file, bytes, sha256, head, why)
+             SELECT 'x', '{kind}', '{state}', 0, file, length(file), file, length(file), {why}
+             FROM (SELECT {file} AS file)"
         )
     };
     let event = |data: &str, prev: &str, hash: &str, payload: &str| {
