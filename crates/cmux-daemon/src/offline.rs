@@ -88,9 +88,11 @@ fn lock(home: &Home) -> Result<Lock, OfflineError> {
 
 /// Copies the store to `file`, at which there must be nothing.
 pub(crate) fn copy(home: &Home, file: &Path) -> Result<Backup, StoreError> {
-    if file.exists() {
-        let why = "there is a file of that name already, and it is not overwritten".to_owned();
-        return Err(StoreError::BadBackup { path: file.to_owned(), why });
+    for place in [file, &backup::note_path(file)] {
+        if place.symlink_metadata().is_ok() {
+            let source = std::io::Error::other("it is there already, and is not overwritten");
+            return Err(StoreError::File { path: place.to_owned(), source });
+        }
     }
     let copied = backup::copy(&home.database(), file, clock::wall())?;
     Ok(Backup {

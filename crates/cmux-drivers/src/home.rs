@@ -78,6 +78,11 @@ impl Home {
         self.root.join("cmux.db")
     }
 
+    /// What was written lately, and is not in the database itself yet.
+    pub fn write_ahead_log(&self) -> PathBuf {
+        self.root.join("cmux.db-wal")
+    }
+
     pub fn socket(&self) -> PathBuf {
         self.root.join("cmux.sock")
     }

@@ -208,8 +208,9 @@ pub fn anchors(backups: &Path, view: View<'_>) -> Result<Vec<Anchor>, StoreError
     Ok(anchors)
 }
 
-fn note_path(file: &Path) -> PathBuf {
-    file.with_extension("json")
+/// Returns where what is known of the copy at `file` is noted: beside it.
+pub fn note_path(file: &Path) -> PathBuf {
+    beside(file, ".json")
 }
 
 fn write_note(note: &Note, now: Timestamp) -> String {

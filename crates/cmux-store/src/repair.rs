@@ -297,7 +297,7 @@ mod tests {
             let backup = home.backups().join("backup.db");
             backup::copy(&alive.path(), &backup, NOW).unwrap();
             // It is for the restore, and of no use to the mending.
-            fs::remove_file(backup.with_extension("json")).unwrap();
+            fs::remove_file(backup::note_path(&backup)).unwrap();
             tell(&mut store, 5);
             for suffix in ["", "-wal"] {
                 fs::copy(beside(&alive.path(), suffix), beside(&home.path(), suffix)).unwrap();

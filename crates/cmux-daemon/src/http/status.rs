@@ -1,5 +1,6 @@
 //! The daemon over HTTP: how it is, and the end of it.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use axum::Json;
@@ -68,13 +69,17 @@ pub(crate) async fn show(State(app): State<Arc<App>>) -> Result<Json<Status>, Oo
             why: trouble,
             log,
             head: head.0,
-            bytes: std::fs::metadata(home.database()).map_or(0, |file| file.len()),
+            bytes: [home.database(), home.write_ahead_log()].iter().map(|file| length(file)).sum(),
             free_bytes: disk::free_bytes(home.root()).unwrap_or(0),
             last_snapshot_at,
             notices,
         },
         projects,
     }))
+}
+
+fn length(file: &Path) -> u64 {
+    std::fs::metadata(file).map_or(0, |file| file.len())
 }
 
 /// What one look at the store shows.

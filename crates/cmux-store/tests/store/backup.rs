@@ -70,7 +70,7 @@ fn a_copy_with_one_byte_changed_is_refused() {
 fn a_copy_without_a_note_is_judged_by_itself() {
     let world = World::with(&filled(200, 5));
     let (file, _) = snapshot(&world, SnapshotKind::Daily, NOW);
-    fs::remove_file(file.with_extension("json")).unwrap();
+    fs::remove_file(backup::note_path(&file)).unwrap();
     assert_eq!(backup::verify(&file).unwrap().events, 200);
     for (what, bytes) in [
         ("nothing", vec![]),
@@ -199,7 +199,7 @@ fn only_the_newest_of_a_kind_are_kept() {
     daily(2);
     let is_daily = |name: &String| name.starts_with("daily-");
     let kept: Vec<String> = names(&world).into_iter().filter(is_daily).collect();
-    let expected = ["002Z.db", "002Z.json", "003Z.db", "003Z.json"];
+    let expected = ["002Z.db", "002Z.db.json", "003Z.db", "003Z.db.json"];
     assert_eq!(kept, expected.map(|end| format!("daily-20260101T000000{end}")));
     daily(0);
     let others = names(&world);

@@ -82,17 +82,9 @@ fn back_up(home: &Home, file: &Path) -> Result<Backup, Fail> {
 
 /// Refuses a place where something is already, or where nothing can be.
 fn require_room(file: &Path) -> Result<(), Fail> {
-    // What is known of a copy is noted beside it.
-    let note = file.with_extension("json");
-    if note == file {
-        let what = format!("{} is the name of a note beside a backup", file.display());
-        return Err(Fail::failed(what).hint("choose one that ends in .db"));
-    }
-    for place in [file, &note] {
-        if place.symlink_metadata().is_ok() {
-            let what = format!("{} is there already, and is not overwritten", place.display());
-            return Err(Fail::failed(what).hint("choose another name, or remove it first"));
-        }
+    if file.symlink_metadata().is_ok() {
+        let what = format!("{} is there already, and is not overwritten", file.display());
+        return Err(Fail::failed(what).hint("choose another name, or remove it first"));
     }
     match file.parent() {
         Some(folder) if !folder.is_dir() => {
