@@ -29,7 +29,10 @@ fn a_copy_holds_all_that_was_committed_and_says_what_it_is() {
     assert_eq!((note.sha256, note.bytes, note.events), (copied.sha256, copied.bytes, 9));
     assert_eq!(note.at, Some(NOW));
     assert_eq!(backup::verify(&file).unwrap().head, EventId(9));
-    assert_eq!(names(&world), ["daily-20260101T000000000Z.db", "daily-20260101T000000000Z.json"]);
+    assert_eq!(
+        names(&world),
+        ["daily-20260101T000000000Z.db", "daily-20260101T000000000Z.db.json"]
+    );
 }
 
 #[test]
@@ -37,7 +40,7 @@ fn nothing_is_left_of_a_copy_that_there_is_no_room_for() {
     let world = World::with(&filled(200, 5));
     let (file, _) = snapshot(&world, SnapshotKind::Daily, NOW);
     let before = names(&world);
-    let part = world.backups().join("daily-20260101T000100000Z.json.part");
+    let part = world.backups().join("daily-20260101T000100000Z.db.json.part");
     symlink("/dev/full", &part).unwrap();
     let refused = backup::snapshot(&world.path(), &world.backups(), SnapshotKind::Daily, LATER);
     assert!(matches!(refused, Err(StoreError::Full)));
