@@ -124,23 +124,50 @@ fn kernel(callers: usize, turn: Duration) -> Figures {
     let kit = Kit { kernel, clock, hands, disk, database: home.database() };
     let (inbox, _signs, _end) = start(kit).unwrap();
     inbox.ask_blocking(Report::Ping).unwrap();
-    let times = std::thread::scope(|scope| {
-        let all: Vec<_> = (0..callers).map(|_| scope.spawn(|| call(&inbox, turn))).collect();
-        all.into_iter().flat_map(|caller| caller.join().unwrap()).collect()
-    });
+    let times = match callers {
+        1 => call_alone(&inbox, turn),
+        _ => call_together(&inbox, callers, turn),
+    };
     inbox.end();
     figures(times, turn)
 }
 
-fn call(inbox: &Inbox, turn: Duration) -> Vec<Duration> {
+/// One caller, on a thread of its own as raw SQLite's is.
+fn call_alone(inbox: &Inbox, turn: Duration) -> Vec<Duration> {
     let (begun, mut times) = (Instant::now(), Vec::new());
     while begun.elapsed() < turn {
         let at = Instant::now();
-        let event = Event::own(What::ProjectFound { root: "/some/where/else".to_owned() });
-        inbox.ask_blocking(Report::Told { event }).unwrap();
+        inbox.ask_blocking(append()).unwrap();
         times.push(at.elapsed());
     }
     times
+}
+
+/// Many callers, as tasks on two threads, which is what they are in the daemon.
+fn call_together(inbox: &Inbox, callers: usize, turn: Duration) -> Vec<Duration> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    let caller = |inbox: Inbox| async move {
+        let (begun, mut times) = (Instant::now(), Vec::new());
+        while begun.elapsed() < turn {
+            let at = Instant::now();
+            inbox.ask(append()).await.unwrap();
+            times.push(at.elapsed());
+        }
+        times
+    };
+    runtime.block_on(async {
+        let all: Vec<_> = (0..callers).map(|_| tokio::spawn(caller(inbox.clone()))).collect();
+        let mut times = Vec::new();
+        for one in all {
+            times.extend(one.await.unwrap());
+        }
+        times
+    })
+}
+
+fn append() -> Report {
+    let event = Event::own(What::ProjectFound { root: "/some/where/else".to_owned() });
+    Report::Told { event }
 }
 
 fn open(path: &Path) -> Store {

@@ -34,7 +34,7 @@ const SLEEP_MAX: Duration = Duration::from_secs(5);
 /// How long to wait after a commit that failed before what is due is tried again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// How long to wait for whoever was answered to ask again, before going to sleep.
+/// How long to wait for the next of those who were answered to ask again.
 const LINGER: Duration = Duration::from_micros(50);
 
 /// A way to the kernel.
@@ -126,7 +126,7 @@ pub fn start(kit: Kit) -> std::io::Result<(Inbox, Signs, oneshot::Receiver<End>)
     let (trouble, trouble_seen) = watch::channel(None);
     let turned_at = Arc::new(AtomicU64::new(since_boot_ms()));
     let signs = Signs { head: head_seen, trouble: trouble_seen, turned_at: turned_at.clone() };
-    let life = Life { kit, receiver, head, trouble, turned_at, wake_at: None, answered: false };
+    let life = Life { kit, receiver, head, trouble, turned_at, wake_at: None, answered: 0 };
     let (ended, end) = oneshot::channel();
     thread::Builder::new().name("kernel".to_owned()).spawn(move || {
         // Nobody waits for it if the daemon ends in a hurry.
@@ -147,8 +147,8 @@ struct Life {
     trouble: watch::Sender<Option<String>>,
     turned_at: Arc<AtomicU64>,
     wake_at: Option<Timestamp>,
-    /// Whether somebody was answered just now.
-    answered: bool,
+    /// How many were answered just now.
+    answered: usize,
 }
 
 /// The reports of a batch, and who waits for an answer to each.
@@ -209,9 +209,8 @@ impl Life {
         let (now, _) = { self.kit.clock }.read(clock::read());
         let wait = self.wake_at.map_or(SLEEP_MAX, |at| at.since(now)).min(SLEEP_MAX);
         let mut batch = Batch::default();
-        if let Some(letter) = self.linger() {
-            batch.add(letter);
-        } else {
+        self.linger(&mut batch);
+        if batch.reports.is_empty() && !batch.is_last {
             self.sleep(wait, &mut batch);
         }
         while batch.reports.len() < BATCH_MAX && !batch.is_last {
@@ -223,17 +222,21 @@ impl Life {
         batch
     }
 
-    /// Waits for a moment without going to sleep: whoever was just answered often asks again at once,
-    /// and to be woken takes longer than that.
-    fn linger(&mut self) -> Option<Letter> {
-        if !std::mem::take(&mut self.answered) {
-            return None;
+    /// Waits for a moment without going to sleep: those who were just answered often ask again at once.
+    /// To be woken for the first of them takes longer than that, and one commit for all costs less than
+    /// one for the first and one for the rest.
+    fn linger(&mut self, batch: &mut Batch) {
+        let expected = std::mem::take(&mut self.answered).min(BATCH_MAX);
+        if expected == 0 {
+            return;
         }
-        let begun = Instant::now();
-        loop {
+        let mut last = Instant::now();
+        while batch.reports.len() < expected && !batch.is_last && last.elapsed() < LINGER {
             match self.receiver.try_recv() {
-                Ok(letter) => return Some(letter),
-                Err(_) if begun.elapsed() > LINGER => return None,
+                Ok(letter) => {
+                    batch.add(letter);
+                    last = Instant::now();
+                }
                 Err(_) => std::hint::spin_loop(),
             }
         }
@@ -262,7 +265,7 @@ impl Life {
         for (reply, answer) in replies.into_iter().zip(turn.answers) {
             if let Some(reply) = reply {
                 // Whoever asked may have left.
-                self.answered |= reply.send(answer).is_ok();
+                self.answered += usize::from(reply.send(answer).is_ok());
             }
         }
         for (subject, why) in turn.left {

@@ -86,7 +86,7 @@ impl Kernel {
         ids: &mut dyn NewIds,
     ) -> Result<Turn, StoreError> {
         let (settings, start) = (self.settings, &self.start);
-        let turn = self.store.turn(|tx| {
+        let turn = self.store.quick_turn(|tx| {
             let mut answers = Vec::with_capacity(reports.len());
             let mut touched = BTreeSet::new();
             if let Some(start) = start {

@@ -49,6 +49,29 @@ pub struct View<'a> {
 pub struct Tx<'a> {
     pub(crate) db: &'a Connection,
     head: Head,
+    parts: Parts,
+    /// Whether a part was refused that was not kept apart.
+    refused: bool,
+}
+
+/// Whether a part of a turn can be undone by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Parts {
+    Together,
+    Apart,
+}
+
+/// A turn that came to nothing.
+struct Failed {
+    error: StoreError,
+    /// Whether only a part of it was refused.
+    by_a_part: bool,
+}
+
+impl<E: Into<StoreError>> From<E> for Failed {
+    fn from(error: E) -> Failed {
+        Failed { error: error.into(), by_a_part: false }
+    }
 }
 
 impl Store {
@@ -84,7 +107,8 @@ impl Store {
     /// Writes what turns write and takes it back, so that the first of them does not find out.
     fn rehearse(&mut self, now: Timestamp) -> Result<(), StoreError> {
         let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut tx = Tx { db: &transaction, head: self.head };
+        let (parts, refused) = (Parts::Apart, false);
+        let mut tx = Tx { db: &transaction, head: self.head, parts, refused };
         tx.append(&Event::own(What::ClockJumped { by_ms: 0 }), now)?;
         wake::set(&tx, &Subject::Daemon, Some(now))?;
         settings::save(&tx, "rehearsal", &Value::Null)?;
@@ -116,10 +140,35 @@ impl Store {
         &mut self,
         work: impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        self.turn_of(Parts::Apart, work).map_err(|failed| failed.error)
+    }
+
+    /// Does `work` as a whole, as [`turn`](Store::turn) does, but does not keep its parts apart at
+    /// first: that costs more than all else, and hardly ever is one refused. If one is, all of it is
+    /// undone and done again with care.
+    pub fn quick_turn<T>(
+        &mut self,
+        mut work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        match self.turn_of(Parts::Together, &mut work) {
+            Err(failed) if failed.by_a_part => self.turn(work),
+            done => done.map_err(|failed| failed.error),
+        }
+    }
+
+    fn turn_of<T>(
+        &mut self,
+        parts: Parts,
+        work: impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, Failed> {
         let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut tx = Tx { db: &transaction, head: self.head };
-        // What no part of the turn was refused for is wrong with the file: our rows fit our tables.
-        let done = work(&mut tx).map_err(misread)?;
+        let mut tx = Tx { db: &transaction, head: self.head, parts, refused: false };
+        let done = match work(&mut tx) {
+            Ok(done) => done,
+            Err(error) if tx.refused => return Err(Failed { error, by_a_part: true }),
+            // What no part of the turn was refused for is wrong with the file: our rows fit our tables.
+            Err(error) => return Err(misread(error).into()),
+        };
         let head = tx.head;
         transaction.commit()?;
         self.head = head;
@@ -150,6 +199,20 @@ impl<'a> Tx<'a> {
     /// Does `work` as a part of the turn that harms no other: if its rows are refused, nothing of it
     /// stays, and the rest of the turn goes on. The outer error is one that the turn does not survive.
     pub fn part<T>(
+        &mut self,
+        work: impl FnOnce(&mut Tx<'a>) -> Result<T, StoreError>,
+    ) -> Result<Result<T, StoreError>, StoreError> {
+        match self.parts {
+            Parts::Apart => self.part_apart(work),
+            Parts::Together => {
+                let done = work(self);
+                self.refused |= matches!(done, Err(StoreError::Sqlite(_)));
+                done.map(Ok)
+            }
+        }
+    }
+
+    fn part_apart<T>(
         &mut self,
         work: impl FnOnce(&mut Tx<'a>) -> Result<T, StoreError>,
     ) -> Result<Result<T, StoreError>, StoreError> {

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 
 use cmux_wire::client::Client;
 use rustix::fs::statvfs;
-use rustix::process::geteuid;
+use rustix::process::{Pid, Signal, geteuid, kill_process};
 
 use crate::daemon::Daemon;
 use crate::home::{Ran, TestHome};
@@ -72,14 +72,14 @@ impl SmallDisk {
         self.command(arguments).output().unwrap().into()
     }
 
-    /// Starts `cmux daemon run` without waiting for it.
-    pub fn launch(&self) -> Daemon {
-        Daemon::launch(&self.home, self.command(&["daemon", "run"]))
+    /// Starts the program on the disk with `arguments`, without waiting for it.
+    pub fn launch(&self, arguments: &[&str]) -> Daemon {
+        Daemon::launch(&self.home, self.command(arguments))
     }
 
     /// Starts `cmux daemon run` and waits until it answers.
     pub fn daemon(&self) -> Daemon {
-        let mut daemon = self.launch();
+        let mut daemon = self.launch(&["daemon", "run"]);
         eventually("the daemon answers", || {
             assert_eq!(daemon.ended(), None, "it ended: {}", daemon.said());
             let runtime =
@@ -151,10 +151,31 @@ impl SmallDisk {
         command.args(["--mount", "--target", &self.keeper.id().to_string(), "--"]);
         command
     }
+
+    /// Returns the processes that run where the disk is mounted, but for the one that keeps it so.
+    fn users(&self) -> Vec<Pid> {
+        let place = |pid: i32| fs::read_link(format!("/proc/{pid}/ns/mnt")).ok();
+        let keeper = self.keeper.id().cast_signed();
+        let me = std::process::id().cast_signed();
+        // What cannot be told from the rest of the machine is left alone.
+        let Some(here) = place(keeper).filter(|here| Some(here) != place(me).as_ref()) else {
+            return Vec::new();
+        };
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let users = pids.filter(|&pid| pid != keeper && place(pid).as_ref() == Some(&here));
+        users.filter_map(Pid::from_raw).collect()
+    }
 }
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
+        // Whoever is killed may have started another just before.
+        for _ in 0..3 {
+            for user in self.users() {
+                let _ = kill_process(user, Signal::KILL);
+            }
+        }
         let _ = self.keeper.kill();
         let _ = self.keeper.wait();
     }

@@ -5,6 +5,8 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::time::Duration;
 
+use cmux_testkit::daemon::Daemon;
+use cmux_testkit::home::Ran;
 use cmux_wire::client::{Client, ClientError, EventQuery};
 use cmux_wire::daemon::Status;
 use cmux_wire::event::Event;
@@ -135,6 +137,12 @@ pub(crate) fn get(port: u16, path: &str) -> (u16, Value) {
     let status = answer.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap();
     let body = answer.split_once("\r\n\r\n").unwrap().1;
     (status, serde_json::from_str(body).unwrap_or(Value::Null))
+}
+
+/// Waits for the end of what was launched and should not last. It is killed if it does.
+pub(crate) fn run_out(mut launched: Daemon) -> Ran {
+    let code = launched.wait().code();
+    Ran { code, stdout: String::new(), stderr: launched.said() }
 }
 
 /// Returns how much of a processor's time the process `pid` has used.

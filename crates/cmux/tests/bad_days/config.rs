@@ -2,10 +2,11 @@
 
 use std::fs;
 
-use cmux_testkit::home::{Ran, TestHome};
+use cmux_testkit::daemon::Daemon;
+use cmux_testkit::home::TestHome;
 
 use crate::PROGRAM;
-use crate::caller::assert_nothing_runs_in;
+use crate::caller::{assert_nothing_runs_in, run_out};
 
 #[test]
 fn a_wrong_configuration_is_told_with_file_and_line() {
@@ -53,7 +54,8 @@ fn a_wrong_variable_is_told_by_its_name() {
 fn check(home: &TestHome, variables: &[(&str, &str)], what: &str) {
     for (arguments, code) in [(["daemon", "run"], 78), (["daemon", "start"], 1)] {
         let mut command = home.command(&arguments);
-        let ran: Ran = command.envs(variables.iter().copied()).output().unwrap().into();
+        command.envs(variables.iter().copied());
+        let ran = run_out(Daemon::launch(home, command));
         assert_eq!(ran.code, Some(code), "{arguments:?}: {ran:?}");
         assert!(ran.stderr.contains(what), "{arguments:?}: {ran:?}");
         assert!(ran.stderr.len() < 1000, "it should be a sentence: {ran:?}");

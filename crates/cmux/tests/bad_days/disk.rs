@@ -11,7 +11,7 @@ use cmux_testkit::home::TestHome;
 use cmux_testkit::wait::eventually;
 
 use crate::PROGRAM;
-use crate::caller::{Caller, assert_nothing_runs_in, get, names, processor_time};
+use crate::caller::{Caller, assert_nothing_runs_in, get, names, processor_time, run_out};
 
 const MB: u64 = 1 << 20;
 
@@ -28,8 +28,8 @@ fn a_full_disk_refuses_writes_and_goes_on_by_itself_when_there_is_room() {
     disk.fill(0);
     let before = caller.read_all().unwrap();
 
-    let refused = eventually("a write is refused", || caller.add("/during").err());
-    assert!(refused.to_string().contains("no room left"), "{refused}");
+    let problem = caller.add_in_vain("/during");
+    assert!(problem.detail.contains("no room left"), "{problem:?}");
     eventually("ballast is given up", || (!disk.root().join("ballast").exists()).then_some(()));
     // Whoever filled the disk goes on doing so.
     disk.fill(0);
@@ -59,6 +59,26 @@ fn a_full_disk_refuses_writes_and_goes_on_by_itself_when_there_is_room() {
     assert!(caller.audit().unwrap().ok);
     assert_eq!(daemon.ended(), None, "{}", daemon.said());
     assert!(!daemon.said().contains("panicked"), "{}", daemon.said());
+}
+
+#[test]
+fn a_full_disk_without_ballast_is_tried_now_and_then() {
+    let disk = SmallDisk::new(PROGRAM, 12 * MB);
+    configure(&disk, 0);
+    let daemon = disk.daemon();
+    let caller = Caller::new(disk.client());
+    caller.add("/before").unwrap();
+    disk.fill(0);
+    assert_eq!(caller.add_in_vain("/during").slug(), "disk-full");
+    assert_does_not_spin(&daemon, || {});
+    disk.make_room();
+    eventually("a write succeeds", || caller.add("/after").ok());
+    let told = caller.read_all().unwrap();
+    assert!(told.knows("/before") && told.knows("/after") && !told.knows("/during"));
+    for kind in ["store.full", "store.room_again"] {
+        assert_eq!(caller.count(kind), 1, "{kind}: {:?}", told.events);
+    }
+    assert!(daemon.stop().success());
 }
 
 #[test]
@@ -99,7 +119,7 @@ fn a_daemon_killed_on_a_full_disk_comes_back_with_all_that_it_acknowledged() {
             is_stored
         }));
         daemon.kill();
-        let mut daemon = disk.launch();
+        let mut daemon = disk.launch(&["daemon", "run"]);
         if is_served(&disk, &mut daemon) {
             let told = caller.read_all().unwrap();
             assert!(stored.iter().all(|root| told.knows(root)), "round {round}");
@@ -140,7 +160,7 @@ fn a_new_home_needs_room_and_says_so() {
     let refused = (0..).take_while(|blocks| {
         disk.clear();
         disk.fill(blocks * BLOCK);
-        let mut daemon = disk.launch();
+        let mut daemon = disk.launch(&["daemon", "run"]);
         let served = is_served(&disk, &mut daemon);
         if !served {
             assert_says_that_there_is_no_room(&disk, &mut daemon);
@@ -162,7 +182,7 @@ fn a_store_on_a_full_disk_is_served_or_refused_but_never_lost() {
     assert!(daemon.stop().success());
     let refused = (0..).take_while(|blocks| {
         disk.fill(blocks * BLOCK);
-        let mut daemon = disk.launch();
+        let mut daemon = disk.launch(&["daemon", "run"]);
         let served = is_served(&disk, &mut daemon);
         if served {
             assert!(Caller::new(disk.client()).read_all().unwrap().knows("/before"));
@@ -184,23 +204,26 @@ fn a_store_on_a_full_disk_is_served_or_refused_but_never_lost() {
 
 #[test]
 fn a_disk_that_filled_up_while_no_daemon_ran_gives_up_its_ballast_to_the_next() {
-    let disk = disk_with_ballast();
-    let daemon = disk.daemon();
-    let caller = Caller::new(disk.client());
-    caller.add("/before").unwrap();
-    eventually("ballast is laid in", || disk.root().join("ballast").exists().then_some(()));
-    assert!(daemon.stop().success());
-    disk.fill(0);
+    // The first blocks that are missing are those for the lock, and the next those for the store.
+    for blocks in [0, 1, 2, 5] {
+        let disk = disk_with_ballast();
+        let daemon = disk.daemon();
+        let caller = Caller::new(disk.client());
+        caller.add("/before").unwrap();
+        eventually("ballast is laid in", || disk.root().join("ballast").exists().then_some(()));
+        assert!(daemon.stop().success());
+        disk.fill(blocks * BLOCK);
 
-    let daemon = disk.daemon();
-    assert!(caller.read_all().unwrap().knows("/before"));
-    assert_eq!(caller.add_in_vain("/during").slug(), "disk-full");
-    eventually("the log tells", || (caller.count("store.full") == 1).then_some(()));
-    disk.make_room();
-    eventually("a write succeeds", || caller.add("/after").ok());
-    eventually("ballast is laid in", || disk.root().join("ballast").exists().then_some(()));
-    assert_eq!(caller.count("store.room_again"), 1);
-    assert!(daemon.stop().success());
+        let daemon = disk.daemon();
+        assert!(caller.read_all().unwrap().knows("/before"));
+        assert_eq!(caller.add_in_vain("/during").slug(), "disk-full");
+        eventually("the log tells", || (caller.count("store.full") == 1).then_some(()));
+        disk.make_room();
+        eventually("a write succeeds", || caller.add("/after").ok());
+        eventually("ballast is laid in", || disk.root().join("ballast").exists().then_some(()));
+        assert_eq!(caller.count("store.room_again"), 1);
+        assert!(daemon.stop().success());
+    }
 }
 
 #[test]
@@ -228,7 +251,7 @@ fn a_read_only_home_is_refused_by_its_name() {
         let sentence =
             format!("{} cannot be used: Read-only file system", disk.inner_root().display());
         for (arguments, code) in [(["daemon", "run"], 75), (["daemon", "start"], 1)] {
-            let ran = disk.run(&arguments);
+            let ran = run_out(disk.launch(&arguments));
             assert_eq!(ran.code, Some(code), "{ran:?}");
             assert!(ran.stderr.contains(&sentence), "{ran:?}");
             assert_nothing_runs_in(&disk.inner_root());

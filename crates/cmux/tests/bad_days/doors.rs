@@ -11,15 +11,17 @@ use cmux_testkit::wait::eventually;
 use serde_json::Value;
 
 use crate::PROGRAM;
-use crate::caller::{Caller, assert_nothing_runs_in, names, processes_in};
+use crate::caller::{Caller, assert_nothing_runs_in, names, processes_in, run_out};
 
 #[test]
 fn a_taken_port_is_told_with_its_holder_and_a_way_out() {
     let home = TestHome::new(PROGRAM);
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
-    let run = |arguments: &[&str]| -> Ran {
-        home.command(arguments).env("CMUX_PORT", &port).output().unwrap().into()
+    let run = |arguments: &[&str]| {
+        let mut command = home.command(arguments);
+        command.env("CMUX_PORT", &port);
+        run_out(Daemon::launch(&home, command))
     };
     let (pid, comm) = (std::process::id(), std::fs::read_to_string("/proc/self/comm").unwrap());
     let holder = format!("port {port} on 127.0.0.1 is taken by {} (process {pid})", comm.trim());

@@ -2,11 +2,12 @@
 
 use std::fs;
 
+use cmux_testkit::daemon::Daemon;
 use cmux_testkit::home::TestHome;
 use cmux_testkit::store::make_later;
 
 use crate::PROGRAM;
-use crate::caller::{Caller, assert_nothing_runs_in, names};
+use crate::caller::{Caller, assert_nothing_runs_in, names, run_out};
 
 /// A version of the store that no cmux has reached yet.
 const LATER: u32 = 1000;
@@ -27,7 +28,7 @@ fn a_store_of_the_future_is_refused_and_left_untouched() {
         (["db", "check"], 1),
         (["audit", "verify"], 1),
     ] {
-        let ran = home.run(&arguments);
+        let ran = run_out(Daemon::launch(&home, home.command(&arguments)));
         assert_eq!(ran.code, Some(code), "{arguments:?}: {ran:?}");
         assert!(ran.stderr.contains(&sentence), "{arguments:?}: {ran:?}");
         assert_nothing_runs_in(&home.root());

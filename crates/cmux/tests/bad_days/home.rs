@@ -5,11 +5,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use cmux_testkit::home::{Ran, TestHome};
+use cmux_testkit::daemon::Daemon;
+use cmux_testkit::home::TestHome;
 use rustix::process::geteuid;
 
 use crate::PROGRAM;
-use crate::caller::{Caller, assert_nothing_runs_in};
+use crate::caller::{Caller, assert_nothing_runs_in, run_out};
 
 #[test]
 fn a_path_too_long_for_a_socket_is_explained() {
@@ -73,7 +74,8 @@ fn check(home: &TestHome, root: &Path, code: i32, sentence: &str) {
     for (arguments, code) in [(["daemon", "run"], code), (["daemon", "start"], 1)] {
         let mut command = without_power();
         home.equip(&mut command);
-        let ran: Ran = command.args(arguments).env("CMUX_HOME", root).output().unwrap().into();
+        command.args(arguments).env("CMUX_HOME", root);
+        let ran = run_out(Daemon::launch(home, command));
         assert_eq!(ran.code, Some(code), "{arguments:?}: {ran:?}");
         assert!(ran.stderr.contains(sentence), "{arguments:?}: {ran:?}");
         assert!(ran.stderr.contains(&root.display().to_string()), "{arguments:?}: {ran:?}");
