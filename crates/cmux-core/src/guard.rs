@@ -50,6 +50,9 @@ impl Exit {
     /// The exit code that tells of surroundings at fault, as in sysexits.h.
     pub const ENVIRONMENT: u8 = 75;
 
+    /// The exit code that tells of a fault of its own, as in sysexits.h. Any other means the same.
+    pub const CRASH: u8 = 70;
+
     /// Returns how a process that exited with `code`, or by a signal if there is none, ended.
     pub fn of(code: Option<i32>) -> Exit {
         match code {
@@ -230,6 +233,7 @@ mod tests {
             (Some(0), Exit::Wanted),
             (Some(78), Exit::Config),
             (Some(75), Exit::Environment),
+            (Some(70), Exit::Crash),
             (Some(101), Exit::Crash),
             (None, Exit::Crash),
         ] {

@@ -130,6 +130,8 @@ pub enum Found {
 pub enum BadProject {
     #[error("the root `{0}` is not an absolute path")]
     Relative(String),
+    #[error("the root `{0}` is not plain: it has `.`, `..`, `//` or a slash at its end")]
+    NotPlain(String),
     #[error("the root is longer than {ROOT_MAX} bytes")]
     TooLong,
     #[error("the root or name has a control character in it")]
@@ -143,6 +145,10 @@ impl Project {
     pub fn new(root: &str, name: Option<&str>, now: Timestamp) -> Result<Project, BadProject> {
         if !root.starts_with('/') {
             return Err(BadProject::Relative(root.chars().take(100).collect()));
+        }
+        let is_plain = |part: &str| !matches!(part, "" | "." | "..");
+        if root != "/" && !root.split('/').skip(1).all(is_plain) {
+            return Err(BadProject::NotPlain(root.chars().take(100).collect()));
         }
         if root.len() > ROOT_MAX {
             return Err(BadProject::TooLong);
@@ -228,6 +234,9 @@ mod tests {
         for (root, name, why) in [
             ("x", None, BadProject::Relative("x".to_owned())),
             (long.as_str(), None, BadProject::TooLong),
+            ("/a/", None, BadProject::NotPlain("/a/".to_owned())),
+            ("/a/../b", None, BadProject::NotPlain("/a/../b".to_owned())),
+            ("//a", None, BadProject::NotPlain("//a".to_owned())),
             ("/a\n", None, BadProject::Control),
             ("/a", Some("\u{1b}[31m"), BadProject::Control),
             ("/a", Some("  "), BadProject::Name),

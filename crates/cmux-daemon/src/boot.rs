@@ -56,6 +56,9 @@ pub enum Failure {
     /// The surroundings are at fault: port, disk, permissions, another daemon.
     #[error("{0}")]
     Environment(String),
+    /// cmux itself is at fault.
+    #[error("{0}")]
+    Crash(String),
 }
 
 impl From<HomeError> for Failure {
@@ -278,7 +281,7 @@ async fn wait_for(kernel: &mut Option<oneshot::Receiver<End>>) -> End {
     let Some(thread) = kernel else { return pending().await };
     let ended = thread.await;
     *kernel = None;
-    ended.unwrap_or_else(|_| End::Broken("the kernel panicked".to_owned()))
+    ended.unwrap_or(End::Panicked)
 }
 
 /// What is to be closed, in order.
@@ -309,6 +312,9 @@ impl Leaving {
             }
             Ending::Kernel(End::Told) => Ok(()),
             Ending::Kernel(End::Broken(why)) => Err(Failure::Environment(why)),
+            Ending::Kernel(End::Panicked) => {
+                Err(Failure::Crash("the kernel panicked; its last words are above".to_owned()))
+            }
         };
         self.closing.send_replace(true);
         let drained = async {

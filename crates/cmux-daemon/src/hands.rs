@@ -10,7 +10,7 @@ use cmux_core::report::Report;
 use cmux_core::snapshot::{Copied, SnapshotKind};
 use cmux_core::time::Timestamp;
 use cmux_drivers::folder;
-use cmux_store::backup;
+use cmux_store::{StoreError, backup, repair};
 use tokio::sync::{Semaphore, mpsc};
 use tracing::warn;
 
@@ -63,6 +63,10 @@ impl Hands {
 
     fn take_snapshot(&self, kind: SnapshotKind, at: Timestamp) -> Result<Copied, String> {
         let taken = backup::snapshot(&self.database, &self.backups, kind, at);
+        if let Err(StoreError::Damaged { what }) = &taken {
+            // The next start looks at the whole file, and mends it.
+            let _ = repair::mark(&self.database, what);
+        }
         let (_, copied) = taken.map_err(|error| error.to_string())?;
         if let Err(error) = backup::prune(&self.backups, kind, self.snapshots_keep) {
             warn!(%error, "old snapshots could not be removed");

@@ -12,6 +12,7 @@ use cmux_core::report::Report;
 use tracing::warn;
 
 use crate::inbox::Inbox;
+use crate::kernel::Denied;
 
 /// How long starting may take before it counts as hanging.
 const START_WITHIN: Duration = Duration::from_mins(10);
@@ -52,9 +53,11 @@ impl Heartbeat {
         let mut ticks = tokio::time::interval(self.every);
         loop {
             ticks.tick().await;
-            if let Some(inbox) = &inbox {
-                // A refusal is an answer too.
-                let _ = inbox.ask(Report::Ping).await;
+            if let Some(inbox) = &inbox
+                && inbox.ask(Report::Ping).await == Err(Denied::Busy)
+            {
+                // Nobody empties the inbox: that is no sign of life.
+                continue;
             }
             if !self.beat("ready") {
                 warn!("the guard is gone: nobody will start this daemon again if it ends");

@@ -18,7 +18,7 @@ use axum::routing::{get, post};
 use cmux_core::report::{Answer, Report};
 use cmux_core::time::Timestamp;
 use cmux_drivers::home::Home;
-use cmux_store::{StoreError, View};
+use cmux_store::{StoreError, View, repair};
 use tokio::sync::{mpsc, watch};
 
 use crate::http::problem::Oops;
@@ -105,8 +105,12 @@ impl App {
     ) -> Result<T, Oops> {
         let found = self.readers.read(work).await;
         if let Err(StoreError::Damaged { what }) = &found {
-            // One is enough; the rest would say the same.
-            let _ = self.faults.try_send(what.clone());
+            match &self.inbox {
+                // One is enough; the rest would say the same.
+                Some(_) => drop(self.faults.try_send(what.clone())),
+                // Safe mode mends nothing, so ending would change nothing: the next start looks.
+                None => drop(repair::mark(&self.facts.home.database(), what)),
+            }
         }
         found.map_err(|error| Oops::from(&error))
     }

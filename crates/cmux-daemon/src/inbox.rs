@@ -69,6 +69,8 @@ pub enum End {
     Told,
     /// The disk failed or the file is damaged: the process must end too, and start from the file.
     Broken(String),
+    /// It has a fault of its own.
+    Panicked,
 }
 
 /// Everything the kernel's thread needs.
@@ -186,13 +188,16 @@ impl Life {
                 batch = turn_away_asks(batch);
             }
             let turned = self.kit.kernel.turn(&batch.reports, now, &mut Names);
-            match turned {
-                Ok(turn) => self.finish(turn, batch.replies),
-                Err(error) => {
-                    if let Some(end) = self.fail(&error, batch.replies, now) {
-                        return end;
-                    }
+            let failed = match turned {
+                Ok(turn) => {
+                    self.finish(turn, batch.replies);
+                    self.kit.kernel.shorten().err().and_then(|it| self.fail(&it, Vec::new(), now))
                 }
+                Err(error) => self.fail(&error, batch.replies, now),
+            };
+            if let Some(end) = failed {
+                self.kit.kernel.abandon();
+                return end;
             }
             self.turned_at.store(since_boot_ms(), Ordering::Relaxed);
             if batch.is_last {

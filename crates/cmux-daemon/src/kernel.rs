@@ -121,6 +121,16 @@ impl Kernel {
         Ok(turn)
     }
 
+    /// Keeps the write-ahead log from growing without end.
+    pub fn shorten(&mut self) -> Result<(), StoreError> {
+        self.store.shorten()
+    }
+
+    /// Leaves the files as they are when the store is closed: they failed, or are damaged.
+    pub fn abandon(&self) {
+        self.store.abandon();
+    }
+
     /// Moves what was written into the database itself, as far as readers let it.
     pub fn settle(&mut self) -> Result<(), StoreError> {
         self.store.checkpoint()

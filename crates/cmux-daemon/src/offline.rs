@@ -9,7 +9,7 @@ use cmux_drivers::clock;
 use cmux_drivers::home::Home;
 use cmux_drivers::lock::{Holder, Lock, LockError, Role};
 use cmux_drivers::process::Process;
-use cmux_store::{Reader, StoreError, View, backup, chain, check, logs};
+use cmux_store::{Reader, StoreError, View, backup, chain, check, logs, repair};
 use cmux_wire::store::{Audit, Backup, Check, Misfit, Restored};
 
 use crate::names::Names;
@@ -31,7 +31,7 @@ pub enum OfflineError {
 /// Checks the store.
 pub fn check(home: &Home) -> Result<Check, OfflineError> {
     let (_lock, mut reader) = open(home)?;
-    Ok(say_check(reader.read(check::check)?))
+    Ok(say_check(home, reader.read(check::check)?))
 }
 
 /// Walks the log's hashes.
@@ -103,7 +103,12 @@ pub(crate) fn copy(home: &Home, file: &Path) -> Result<Backup, StoreError> {
     })
 }
 
-pub(crate) fn say_check(check: check::Check) -> Check {
+/// Returns what a check found. If that is damage, the next start looks at the whole file and mends it.
+pub(crate) fn say_check(home: &Home, check: check::Check) -> Check {
+    if let Some(problem) = check.problems.first() {
+        // That it could not be noted changes nothing of what was found.
+        let _ = repair::mark(&home.database(), problem);
+    }
     Check {
         ok: check.problems.is_empty(),
         problems: check.problems,

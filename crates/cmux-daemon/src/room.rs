@@ -147,13 +147,16 @@ impl Disk {
         }
     }
 
-    fn lay_in(&self) {
+    fn lay_in(&mut self) {
         if self.ballast_bytes == 0 {
             return;
         }
         match disk::lay_in(&self.ballast, self.ballast_bytes) {
             Ok(()) => info!(bytes = self.ballast_bytes, "laid in ballast"),
-            Err(error) => warn!(%error, "no ballast could be laid in"),
+            Err(error) => {
+                warn!(%error, "no ballast could be laid in: doing without");
+                self.ballast_bytes = 0;
+            }
         }
     }
 }

@@ -45,11 +45,12 @@ pub fn find(view: View<'_>, id: SnapshotId) -> Result<Option<Snapshot>, StoreErr
     query.query_and_then([id.to_string()], read)?.next().transpose()
 }
 
-/// Returns the newest snapshot of `kind`.
+/// Returns the snapshot of `kind` that was begun last. Ids do not tell: they follow the clock on the
+/// wall, which may be set back.
 pub fn newest(view: View<'_>, kind: SnapshotKind) -> Result<Option<Snapshot>, StoreError> {
     let mut query = view
         .db
-        .prepare_cached("SELECT * FROM snapshots WHERE kind = ?1 ORDER BY id DESC LIMIT 1")?;
+        .prepare_cached("SELECT * FROM snapshots WHERE kind = ?1 ORDER BY rowid DESC LIMIT 1")?;
     query.query_and_then([snapshot_kind(kind)], read)?.next().transpose()
 }
 

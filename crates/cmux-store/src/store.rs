@@ -1,7 +1,10 @@
 //! The open database and its one writer.
 
+use std::ffi::c_int;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use cmux_core::event::{Event, What};
@@ -9,6 +12,7 @@ use cmux_core::id::{EventId, LogId};
 use cmux_core::plan::Subject;
 use cmux_core::time::Timestamp;
 use rusqlite::config::DbConfig;
+use rusqlite::hooks::Wal;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use serde_json::Value;
 
@@ -20,6 +24,9 @@ use crate::{
 /// How long a statement waits for another process to let go of the file.
 const BUSY_MAX: Duration = Duration::from_secs(5);
 
+/// How many pages the write-ahead log has before it is moved into the database.
+const PAGES_MAX: i32 = 1000;
+
 /// An open database, to write to. There is one in a process, and one process.
 #[derive(Debug)]
 pub struct Store {
@@ -27,6 +34,8 @@ pub struct Store {
     path: PathBuf,
     head: Head,
     log: LogId,
+    /// How many pages are in the write-ahead log.
+    pages: Arc<AtomicI32>,
 }
 
 /// The newest row of the log.
@@ -98,9 +107,15 @@ impl Store {
         };
         // What cannot be read of the little that every turn needs would stop it again and again.
         projects::all(view)?;
-        let mut store = Store { db, path: path.to_owned(), head, log };
+        let mut store = Store { db, path: path.to_owned(), head, log, pages: Arc::default() };
         store.rehearse(now)?;
         settle_on_close(&store.db, true)?;
+        // A checkpoint that SQLite makes by itself fails without a word.
+        let pages = store.pages.clone();
+        store.db.wal_hook(Some(move |_: &mut Wal, count: c_int| {
+            pages.store(count, Ordering::Relaxed);
+            Ok(())
+        }))?;
         Ok((store, migrated))
     }
 
@@ -173,6 +188,23 @@ impl Store {
         transaction.commit()?;
         self.head = head;
         Ok(done)
+    }
+
+    /// Moves what is in the write-ahead log into the database, as far as readers let it, if it is long.
+    pub fn shorten(&mut self) -> Result<(), StoreError> {
+        if self.pages.load(Ordering::Relaxed) < PAGES_MAX {
+            return Ok(());
+        }
+        let moved = |row: &rusqlite::Row<'_>| row.get(2);
+        let moved: i32 = self.db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], moved)?;
+        self.pages.fetch_sub(moved.max(0), Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Leaves the files as they are when the store is closed: they failed, or are damaged.
+    pub fn abandon(&self) {
+        // If even that fails, there is nothing left to be done about it.
+        let _ = settle_on_close(&self.db, false);
     }
 
     /// Moves what is in the write-ahead log into the database, as far as readers let it. It does not

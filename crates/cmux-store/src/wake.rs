@@ -6,6 +6,10 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::{StoreError, Tx, View, damaged};
 
+/// The subjects that this cmux plans for. A later one may have left others, which are none of our
+/// business.
+const KNOWN: &str = "(subject = 'daemon' OR subject GLOB 'project:*')";
+
 /// Remembers to look at `subject` at `at`, or no more if there is no such time.
 pub fn set(tx: &Tx<'_>, subject: &Subject, at: Option<Timestamp>) -> Result<(), StoreError> {
     match at {
@@ -26,8 +30,9 @@ pub fn set(tx: &Tx<'_>, subject: &Subject, at: Option<Timestamp>) -> Result<(), 
 
 /// Returns the subjects that are due at `now`, longest due first, `limit` at most.
 pub fn due(view: View<'_>, now: Timestamp, limit: u32) -> Result<Vec<Subject>, StoreError> {
-    let mut query =
-        view.db.prepare_cached("SELECT subject FROM wake WHERE at <= ?1 ORDER BY at LIMIT ?2")?;
+    let mut query = view.db.prepare_cached(&format!(
+        "SELECT subject FROM wake WHERE at <= ?1 AND {KNOWN} ORDER BY at LIMIT ?2"
+    ))?;
     let texts = query.query_map(params![now.0, limit], |row| row.get::<_, String>(0))?;
     texts
         .map(|text| {
@@ -39,6 +44,8 @@ pub fn due(view: View<'_>, now: Timestamp, limit: u32) -> Result<Vec<Subject>, S
 
 /// Returns when the next subject is due.
 pub fn next(view: View<'_>) -> Result<Option<Timestamp>, StoreError> {
-    let mut query = view.db.prepare_cached("SELECT at FROM wake ORDER BY at LIMIT 1")?;
+    let mut query = view
+        .db
+        .prepare_cached(&format!("SELECT at FROM wake WHERE {KNOWN} ORDER BY at LIMIT 1"))?;
     Ok(query.query_row([], |row| row.get(0).map(Timestamp)).optional()?)
 }

@@ -22,6 +22,8 @@ pub(crate) enum Code {
     Config,
     /// Of `cmux daemon run`: the surroundings are at fault.
     Environment,
+    /// Of `cmux daemon run`: cmux itself is at fault.
+    Crash,
 }
 
 impl From<Code> for ExitCode {
@@ -34,6 +36,7 @@ impl From<Code> for ExitCode {
             Code::TimedOut => 6,
             Code::Config => Exit::CONFIG,
             Code::Environment => Exit::ENVIRONMENT,
+            Code::Crash => Exit::CRASH,
         })
     }
 }
@@ -109,6 +112,7 @@ impl From<Failure> for Fail {
         match failure {
             Failure::Config(what) => Fail::new(Code::Config, what),
             Failure::Environment(what) => Fail::new(Code::Environment, what),
+            Failure::Crash(what) => Fail::new(Code::Crash, what),
         }
     }
 }

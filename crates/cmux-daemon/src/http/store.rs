@@ -20,7 +20,7 @@ use crate::offline;
 
 pub(crate) async fn check(State(app): State<Arc<App>>) -> Result<Json<Check>, Oops> {
     let found = app.read(check::check).await?;
-    Ok(Json(offline::say_check(found)))
+    Ok(Json(offline::say_check(&app.facts.home, found)))
 }
 
 pub(crate) async fn audit(State(app): State<Arc<App>>) -> Result<Json<Audit>, Oops> {
