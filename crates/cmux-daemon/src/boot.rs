@@ -10,11 +10,12 @@ use cmux_core::event::StopReason;
 use cmux_core::id::{LogId, NewIds};
 use cmux_core::report::Report;
 use cmux_core::settings::Settings;
+use cmux_core::snapshot::SnapshotKind;
 use cmux_drivers::clock;
 use cmux_drivers::home::{Home, HomeError};
 use cmux_drivers::lock::{Holder, Lock, LockError, Role};
 use cmux_drivers::process::Process;
-use cmux_store::{StoreError, repair};
+use cmux_store::{StoreError, backup, repair};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::{error, info, warn};
@@ -239,6 +240,7 @@ async fn awaken(life: &Life, mut disk: Disk) -> Result<Mind, Failure> {
         true => no_room(life),
         false => error.into(),
     })?;
+    sweep(home, settings.snapshots_keep as usize);
     let start = Report::Started {
         version: life.version.clone(),
         pid: std::process::id(),
@@ -263,6 +265,15 @@ async fn awaken(life: &Life, mut disk: Disk) -> Result<Mind, Failure> {
         warn!(%denied, "the start could not be stored");
     }
     Ok(Mind { inbox, signs, end })
+}
+
+/// Clears away what earlier lives left in the backups.
+fn sweep(home: &Home, keep: usize) {
+    let swept = backup::sweep(&home.backups())
+        .and_then(|()| backup::prune(&home.backups(), SnapshotKind::Migration, keep));
+    if let Err(error) = swept {
+        warn!(%error, "old backups could not be cleared away");
+    }
 }
 
 fn facts(life: &Life, port: u16) -> Facts {

@@ -2,8 +2,8 @@
 //!
 //! What they drop or lose is planned again when it is missed, so they need remember nothing.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use cmux_core::plan::Action;
 use cmux_core::report::Report;
@@ -11,13 +11,13 @@ use cmux_core::snapshot::{Copied, SnapshotKind};
 use cmux_core::time::Timestamp;
 use cmux_drivers::folder;
 use cmux_store::{StoreError, backup, repair};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tracing::warn;
 
 use crate::inbox::Inbox;
 
 /// How many actions may be under way at once. A folder on a dead disk can hold one up for good.
-const UNDERWAY_MAX: usize = 16;
+const UNDERWAY_MAX: usize = 32;
 
 /// What the hands need to know.
 #[derive(Clone, Debug)]
@@ -29,20 +29,32 @@ pub(crate) struct Hands {
 }
 
 impl Hands {
-    /// Does each action as it comes, until there are no more.
+    /// Does each action as it comes, until there are no more. Of two for one thing, only the first is
+    /// done while it is under way: a folder on a dead disk holds up its own looks and no others.
     pub(crate) async fn work(self, mut actions: mpsc::Receiver<Action>) {
-        let places = Arc::new(Semaphore::new(UNDERWAY_MAX));
-        while let Some(action) = actions.recv().await {
-            let Ok(place) = places.clone().try_acquire_owned() else {
+        let (done, mut over) = mpsc::unbounded_channel();
+        let mut underway = BTreeSet::new();
+        loop {
+            let action = tokio::select! {
+                Some(thing) = over.recv() => {
+                    underway.remove(&thing);
+                    continue;
+                }
+                action = actions.recv() => action,
+            };
+            let Some(action) = action else { return };
+            let thing = thing_of(&action);
+            if underway.len() >= UNDERWAY_MAX || !underway.insert(thing.clone()) {
                 warn!(?action, "too much is under way; it is planned again when it is missed");
                 continue;
-            };
-            let hands = self.clone();
+            }
+            let (hands, done) = (self.clone(), done.clone());
             tokio::task::spawn_blocking(move || {
                 if let Some(report) = hands.act(action) {
                     hands.inbox.tell(report);
                 }
-                drop(place);
+                // Nobody counts any more when the daemon ends.
+                let _ = done.send(thing);
             });
         }
     }
@@ -72,5 +84,13 @@ impl Hands {
             warn!(%error, "old snapshots could not be removed");
         }
         Ok(copied)
+    }
+}
+
+/// Returns what an action is for.
+fn thing_of(action: &Action) -> String {
+    match action {
+        Action::LookAtProject { project, .. } => project.to_string(),
+        Action::TakeSnapshot { .. } => "a copy of the store".to_owned(),
     }
 }

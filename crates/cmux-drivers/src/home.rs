@@ -38,17 +38,36 @@ impl Home {
         Home { root }
     }
 
-    /// Makes the home if it is not there, for nobody else to read, and checks that it can be used.
-    pub fn prepare(&self) -> Result<(), HomeError> {
+    /// Checks that the home can be used, as far as that can be seen without changing anything.
+    pub fn inspect(&self) -> Result<(), HomeError> {
         let socket = self.socket();
         let bytes = socket.as_os_str().as_bytes().len();
         if bytes > SOCKET_PATH_MAX {
             return Err(HomeError::TooLong { path: socket, bytes });
         }
-        let unusable = |source| HomeError::Unusable { path: self.root.clone(), source };
-        if self.root.exists() && !self.root.is_dir() {
-            return Err(unusable(io::Error::other("it is not a folder")));
+        let unusable = |why: &str| HomeError::Unusable {
+            path: self.root.clone(),
+            source: io::Error::other(why),
+        };
+        if !self.root.exists() {
+            return Ok(());
         }
+        if !self.root.is_dir() {
+            return Err(unusable("it is not a folder"));
+        }
+        // Somebody's own folder, named by mistake, must not be shut to everybody else.
+        let has = |name: &str| self.root.join(name).exists();
+        let is_empty = fs::read_dir(&self.root).is_ok_and(|mut it| it.next().is_none());
+        if !is_empty && !["cmux.db", "cmux.lock", "config.toml", "logs"].into_iter().any(has) {
+            return Err(unusable("there are files in it, and none of them is cmux's"));
+        }
+        Ok(())
+    }
+
+    /// Makes the home if it is not there, for nobody else to read, and checks that it can be used.
+    pub fn prepare(&self) -> Result<(), HomeError> {
+        self.inspect()?;
+        let unusable = |source| HomeError::Unusable { path: self.root.clone(), source };
         let missing: Vec<&Path> = self.root.ancestors().take_while(|it| !it.exists()).collect();
         DirBuilder::new().recursive(true).mode(0o700).create(&self.root).map_err(unusable)?;
         if let Some(why) = disk::kind(&self.root).and_then(|kind| cmux_core::disk::refuses(&kind)) {
@@ -145,6 +164,18 @@ mod tests {
         let home = Home::at(folder.path().join("a/b"));
         home.prepare().unwrap();
         assert_eq!(fs::metadata(home.root()).unwrap().permissions().mode() & 0o777, 0o700);
+        home.prepare().unwrap();
+    }
+
+    #[test]
+    fn a_folder_of_somebody_elses_is_not_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+        fs::write(folder.path().join("precious"), "x").unwrap();
+        let home = Home::at(folder.path().to_owned());
+        assert!(home.inspect().is_err() && home.prepare().is_err());
+        assert_eq!(fs::metadata(home.root()).unwrap().permissions().mode() & 0o777, 0o755);
+        fs::write(home.config(), "").unwrap();
         home.prepare().unwrap();
     }
 

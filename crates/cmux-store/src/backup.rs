@@ -89,6 +89,19 @@ pub fn snapshot(
     Ok((to, copied))
 }
 
+/// Removes what is left in `backups` of copies that were cut short. None must be under way.
+pub fn sweep(backups: &Path) -> Result<(), StoreError> {
+    let Ok(entries) = fs::read_dir(backups) else { return Ok(()) };
+    for entry in entries {
+        let path = entry.map_err(at(backups))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.contains(".part") && path.is_file() {
+            remove(&path)?;
+        }
+    }
+    Ok(())
+}
+
 /// Removes all but the newest `keep` snapshots of `kind`.
 pub fn prune(backups: &Path, kind: SnapshotKind, keep: usize) -> Result<(), StoreError> {
     let prefix = format!("{}-", snapshot_kind(kind));

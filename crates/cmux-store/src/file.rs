@@ -1,7 +1,8 @@
 //! Files that are whole or not there.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use cmux_core::time::Timestamp;
@@ -32,6 +33,8 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
 
 /// Puts what is at `from` on the disk and gives it the name `to`.
 pub(crate) fn settle(from: &Path, to: &Path) -> Result<(), StoreError> {
+    // Wherever it goes, it tells as much as the store, and is for nobody else to read.
+    fs::set_permissions(from, Permissions::from_mode(0o600)).map_err(at(from))?;
     step(from)?;
     File::open(from).and_then(|file| file.sync_all()).map_err(at(from))?;
     fs::rename(from, to).map_err(at(to))?;

@@ -5,6 +5,7 @@
 //! last one, a new database, cannot fail for want of a source: so it never loops.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use cmux_core::event::{Actor, What};
@@ -16,7 +17,7 @@ use crate::backup::{Note, begin_again, files, newest_good, newest_known};
 use crate::check::damage;
 use crate::file::{at, beside, clear, clear_failed, copy, remove, stamp, write};
 use crate::salvage::{Salvaged, salvage};
-use crate::{Store, StoreError, View, logs, misread, projects, swap};
+use crate::{Store, StoreError, View, logs, migrate, misread, projects, swap};
 
 /// A database that is open, and what there is to tell of its opening.
 #[derive(Debug)]
@@ -102,6 +103,7 @@ fn mend(
     now: Timestamp,
     what_was_wrong: String,
 ) -> Result<(), StoreError> {
+    require_ours(path)?;
     mark(path, &what_was_wrong)?;
     fs::create_dir_all(backups).map_err(at(backups))?;
     let aside = swap::unused(backups, &format!("damaged-{}", stamp(now)));
@@ -113,6 +115,23 @@ fn mend(
     });
     clear_failed(&mended, made)?;
     swap::replace(path, backups, &aside)
+}
+
+/// Refuses to mend what a later cmux wrote: what this one does not know of it would be lost. It goes by
+/// the bytes alone, since opening a database can change its files.
+fn require_ours(path: &Path) -> Result<(), StoreError> {
+    let mut header = [0; 72];
+    let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut header));
+    // What is too short for a header is nobody's.
+    let is_cmux =
+        read.is_ok() && header.starts_with(b"SQLite format 3\0") && header.ends_with(b"cmux");
+    let needed = header.get(60..64).and_then(|bytes| bytes.try_into().ok());
+    match needed.map(u32::from_be_bytes) {
+        Some(needed) if is_cmux && needed > migrate::KNOWN => {
+            Err(StoreError::TooNew { path: path.to_owned(), needed, known: migrate::KNOWN })
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Makes a sound database at `mended` from the best there is, and returns what that was.

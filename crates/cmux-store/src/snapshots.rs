@@ -54,6 +54,12 @@ pub fn newest(view: View<'_>, kind: SnapshotKind) -> Result<Option<Snapshot>, St
     query.query_and_then([snapshot_kind(kind)], read)?.next().transpose()
 }
 
+/// Returns when the newest snapshot that came to be was taken.
+pub fn taken_at(view: View<'_>) -> Result<Option<Timestamp>, StoreError> {
+    let sql = "SELECT max(at) FROM snapshots WHERE state = 'taken'";
+    Ok(view.db.query_row(sql, [], |row| row.get::<_, Option<i64>>(0))?.map(Timestamp))
+}
+
 /// Returns every snapshot, oldest first.
 pub(crate) fn all(view: View<'_>) -> Result<Vec<Snapshot>, StoreError> {
     let mut query = view.db.prepare("SELECT * FROM snapshots ORDER BY id")?;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use cmux_core::event::{Event, What};
 use cmux_core::id::{EventId, LogId};
 use cmux_core::plan::Subject;
+use cmux_core::project::{Look, Presence, Project};
 use cmux_core::time::Timestamp;
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::Wal;
@@ -127,6 +128,12 @@ impl Store {
         tx.append(&Event::own(What::ClockJumped { by_ms: 0 }), now)?;
         wake::set(&tx, &Subject::Daemon, Some(now))?;
         settings::save(&tx, "rehearsal", &Value::Null)?;
+        if let Ok(project) = Project::new("/rehearsal", None, now) {
+            let (presence, look) =
+                (Presence::Missing { since: now }, Look::Underway { deadline: now });
+            projects::save(&tx, &project)?;
+            projects::save(&tx, &Project { presence, look, ..project })?;
+        }
         Ok(transaction.rollback()?)
     }
 

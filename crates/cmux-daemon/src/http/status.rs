@@ -93,11 +93,8 @@ struct Glance {
 
 fn glance(view: View<'_>) -> Result<Glance, StoreError> {
     let newest = snapshots::newest(view, SnapshotKind::Daily)?.map(|snapshot| snapshot.state);
-    let (taken_at, failed) = match newest {
-        Some(SnapshotState::Taken { at, .. }) => (Some(Time::from_millis(at.0)), false),
-        Some(SnapshotState::Failed { .. }) => (None, true),
-        Some(SnapshotState::Underway { .. }) | None => (None, false),
-    };
+    let failed = matches!(newest, Some(SnapshotState::Failed { .. }));
+    let taken_at = snapshots::taken_at(view)?.map(|at| Time::from_millis(at.0));
     let since = Timestamp(clock::wall().0 - NOTICE_DAYS * 86_400_000);
     let mut notices = Vec::new();
     for kind in NOTICES.into_iter().filter(|&kind| kind != FAILED || failed) {

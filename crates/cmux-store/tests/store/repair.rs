@@ -8,7 +8,7 @@ use cmux_core::event::{Event, What};
 use cmux_core::id::EventId;
 use cmux_core::snapshot::SnapshotKind;
 use cmux_core::time::Timestamp;
-use cmux_store::{Store, StoreError, Tx, backup, chain, events, payloads, repair, settings};
+use cmux_store::{Store, StoreError, Tx, backup, chain, events, payloads, repair, settings, wake};
 use rusqlite::params;
 use serde_json::{Value, json};
 
@@ -201,7 +201,6 @@ fn a_row_that_the_core_cannot_express_costs_only_itself() {
         ("UPDATE snapshots SET why = CAST(x'ff' AS TEXT)", 5),
         ("UPDATE settings SET value = '\"\\ud800\"'", 5),
         ("UPDATE settings SET name = CAST(x'ff' AS TEXT)", 5),
-        ("INSERT INTO wake VALUES ('x', 0)", 5),
         ("UPDATE cursors SET reader = CAST(x'ff' AS TEXT)", 5),
         ("UPDATE cursors SET log = 'x'", 5),
         ("DELETE FROM logs", 5),
@@ -277,7 +276,7 @@ fn what_was_archived_is_not_called_missing() {
 }
 
 #[test]
-fn rows_of_a_later_cmux_are_saved_by_an_earlier_one() {
+fn a_damaged_store_of_a_later_cmux_is_left_for_that_one_to_mend() {
     let world = World::with(&filled(200, 5));
     world.tamper(
         "ALTER TABLE projects ADD COLUMN colour TEXT NOT NULL DEFAULT 'red';
@@ -285,9 +284,24 @@ fn rows_of_a_later_cmux_are_saved_by_an_earlier_one() {
          CREATE TABLE agents (id TEXT) STRICT; PRAGMA user_version = 2;
          UPDATE events SET v = 9 WHERE id = 7",
     );
+    let bytes = fs::read(world.path()).unwrap();
     repair::mark(&world.path(), "x").unwrap();
-    let store = world.open_at(2, LATER).unwrap().store;
-    assert_eq!(numbers(&said(&store, "store.repaired")), (Some(200), 199, 1, 5));
+    let refused = world.open_at(2, LATER).unwrap_err();
+    assert!(matches!(refused, StoreError::TooNew { needed: 2, .. }), "{refused}");
+    check_bytes(&world.path(), &bytes);
+}
+
+#[test]
+fn what_a_later_cmux_waits_for_is_left_alone() {
+    let world = World::with(&filled(200, 5));
+    world.tamper(
+        "CREATE TABLE agents (id TEXT) STRICT; INSERT INTO wake VALUES ('agent:agt_1', 0);
+         PRAGMA user_version = 2",
+    );
+    let opened = world.open_at(2, LATER).unwrap();
+    assert_eq!(opened.news, []);
+    assert_eq!(wake::due(opened.store.view(), LATER, 9).unwrap(), []);
+    assert_eq!(wake::next(opened.store.view()).unwrap(), None);
 }
 
 #[test]

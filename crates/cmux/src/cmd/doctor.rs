@@ -68,7 +68,7 @@ fn look(home: &Home) -> Facts {
         home: home.root().display().to_string(),
         file_system: home.root().ancestors().find(|it| it.exists()).and_then(disk::kind),
         free_bytes: is_there.then(|| disk::free_bytes(home.root()).ok()).flatten(),
-        home_error: if is_there { home.prepare().err().map(|it| it.to_string()) } else { None },
+        home_error: home.inspect().err().map(|it| it.to_string()),
         port: settings.port,
         port_state: port(home, &settings),
         config_error,

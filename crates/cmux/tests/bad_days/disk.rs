@@ -290,6 +290,66 @@ fn a_disk_that_fails_under_a_running_daemon_ends_it_and_loses_nothing() {
     }
 }
 
+/// What a failed sync has lost, a second one on the same descriptor does not bring back.
+#[test]
+fn nothing_is_tried_again_on_a_descriptor_whose_sync_failed() {
+    let home = TestHome::new(PROGRAM);
+    assert!(home.daemon().stop().success());
+    let trace = home.folder("trace").join("calls");
+    let (path, log) = (trace.display().to_string(), home.root().join("cmux.db-wal"));
+    let calls = "trace=fsync,fdatasync,pwrite64,unlink";
+    let inject = "inject=fsync,fdatasync:error=EIO:when=20";
+    let mut command = Command::new("strace");
+    home.equip(&mut command);
+    command.args(["-D", "-f", "-qq", "-y", "-s", "1", "-o", &path, "-e", calls, "-e", inject]);
+    command.arg(PROGRAM).args(["daemon", "run"]);
+    let (stored, refused) = add_until_it_ends(&home, command, 60);
+    assert!(!stored.is_empty() && !refused.is_empty());
+
+    let trace = fs::read_to_string(trace).unwrap();
+    let after: Vec<&str> = trace.lines().skip_while(|line| !line.contains("INJECTED")).collect();
+    let log = log.display().to_string();
+    assert!(after[0].contains(&log), "{}", after[0]);
+    let again: Vec<&&str> = after[1..].iter().filter(|line| line.contains(&log)).collect();
+    assert!(again.is_empty(), "{again:?}");
+    check_kept(&home, &stored);
+}
+
+#[test]
+fn a_log_that_cannot_be_moved_into_the_database_is_not_kept_quiet() {
+    let home = TestHome::new(PROGRAM);
+    assert!(home.daemon().stop().success());
+    let database = home.root().join("cmux.db").display().to_string();
+    let inject = "inject=fsync,fdatasync:error=EIO";
+    let mut command = Command::new("strace");
+    home.equip(&mut command);
+    command.args(["-D", "-f", "-qq", "-o", "/dev/null", "-P", &database, "-e", inject]);
+    command.arg(PROGRAM).args(["daemon", "run"]);
+    let (stored, refused) = add_until_it_ends(&home, command, 2_000);
+    assert!(!refused.is_empty());
+    check_kept(&home, &stored);
+}
+
+/// Adds projects to the daemon that `command` runs, up to so many, and sees it end because the disk
+/// failed. Returns those that were stored and those that were not.
+fn add_until_it_ends(home: &TestHome, command: Command, most: u32) -> (Vec<String>, Vec<String>) {
+    let mut daemon = Daemon::launch(home, command);
+    let caller = Caller::new(home.client());
+    eventually("the daemon answers", || caller.status().ok());
+    let added = (0..most).map(|n| format!("/{n}")).partition(|root| caller.add(root).is_ok());
+    assert_eq!(daemon.wait().code(), Some(75), "{}", daemon.said());
+    assert!(daemon.said().contains("the disk failed"), "{}", daemon.said());
+    added
+}
+
+/// Sees that what was acknowledged is there after the next start, and needs no mending.
+fn check_kept(home: &TestHome, stored: &[String]) {
+    let daemon = home.daemon();
+    let told = Caller::new(home.client()).read_all().unwrap();
+    assert!(stored.iter().all(|root| told.knows(root)));
+    assert!(daemon.stop().success());
+}
+
 /// Returns a small disk on which ballast is laid in.
 fn disk_with_ballast() -> SmallDisk {
     let disk = SmallDisk::new(PROGRAM, 12 * MB);

@@ -16,8 +16,9 @@ const FLIPS: usize = 50;
 /// The size of a page of the store, in bytes.
 const PAGE: usize = 4096;
 
-/// What a page that holds rows of a table begins with.
+/// What a page that holds rows of a table begins with, and one that holds those of an index.
 const TABLE_LEAF: u8 = 13;
+const INDEX_LEAF: u8 = 10;
 
 /// Daemons that are started at once.
 const AT_ONCE: usize = 4;
@@ -48,6 +49,19 @@ fn a_row_of_a_type_that_no_cmux_wrote_does_not_stop_every_turn() {
     let row = [&[3, kind, 5], subject.as_bytes()].concat();
     let place = sound.bytes.windows(row.len()).position(|bytes| bytes == row).unwrap();
     assert!(check(&sound, (place + 1, 1)));
+}
+
+#[test]
+fn a_state_that_rows_refer_to_is_missed_before_a_row_is_refused_for_it() {
+    let sound = sound(3);
+    // Only the index is asked whether there is such a state, and there the two lie side by side.
+    let page = sound.bytes.chunks(PAGE).position(|page| {
+        let has = |word: &[u8]| page.windows(word.len()).any(|bytes| bytes == word);
+        page[0] == INDEX_LEAF && has(b"due") && has(b"underway") && !has(b"taken")
+    });
+    let begin = page.unwrap() * PAGE;
+    let due = sound.bytes[begin..begin + PAGE].windows(3).position(|bytes| bytes == b"due");
+    assert!(check(&sound, (begin + due.unwrap() + 2, 1)));
 }
 
 #[test]
