@@ -189,10 +189,10 @@ fn home(facts: &Facts) -> Finding {
 fn disk(free_bytes: Option<u64>) -> Finding {
     match free_bytes {
         Some(free) if free < ROOM_MIN => {
-            let detail = format!("{} MB left", free >> 20);
+            let detail = format!("{} MB left", free / 1_000_000);
             Finding::warning("disk", detail, "make room: cmux stops taking messages at 0")
         }
-        Some(free) => Finding::good("disk", format!("{} GB left", free >> 30)),
+        Some(free) => Finding::good("disk", format!("{} GB left", free / 1_000_000_000)),
         None => Finding::good("disk", "not looked at: there is no home yet"),
     }
 }
@@ -200,6 +200,7 @@ fn disk(free_bytes: Option<u64>) -> Finding {
 fn port(facts: &Facts) -> Finding {
     let port = facts.port;
     match &facts.port_state {
+        PortState::Free if port == 0 => Finding::good("port", "left to the system"),
         PortState::Free => Finding::good("port", format!("{port} is free")),
         PortState::Ours => Finding::good("port", format!("{port}, held by the daemon")),
         PortState::Taken { by } => {

@@ -5,7 +5,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let like = |name: &str| strsim::jaro_winkler(&word.to_lowercase(), &name.to_lowercase());
     let scored = known.into_iter().map(|name| (like(name), name));
     scored
-        .filter(|&(score, _)| score > 0.75)
+        .filter(|&(score, _)| score > 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name)
 }
