@@ -58,7 +58,11 @@ impl Home {
         // Somebody's own folder, named by mistake, must not be shut to everybody else.
         let has = |name: &str| self.root.join(name).exists();
         let is_empty = fs::read_dir(&self.root).is_ok_and(|mut it| it.next().is_none());
-        if !is_empty && !["cmux.db", "cmux.lock", "config.toml", "logs"].into_iter().any(has) {
+        if !is_empty
+            && !["cmux.db", "cmux.lock", "config.toml", "guard.lock", "logs", "backups"]
+                .into_iter()
+                .any(has)
+        {
             return Err(unusable("there are files in it, and none of them is cmux's"));
         }
         Ok(())
@@ -82,7 +86,8 @@ impl Home {
         for made in missing.iter().copied().chain([self.root()]) {
             settle_name(made);
         }
-        for folder in [self.backups(), self.logs()] {
+        // The logs come first: by them another start that looks meanwhile knows the home for cmux's.
+        for folder in [self.logs(), self.backups()] {
             // A folder that cannot be made is told when it is needed: logs may be lost, mail may not.
             let _ = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         }

@@ -1,5 +1,6 @@
 //! The versions of the database: a list that only grows.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use cmux_core::snapshot::SnapshotKind;
@@ -64,6 +65,37 @@ fn run_list(
     tx.pragma_update(None, "application_id", APPLICATION)?;
     tx.commit()?;
     Ok((from > 0).then_some(Migrated { from, to, snapshot }))
+}
+
+/// Refuses a database of this version in which a table or an index is described as no cmux describes it:
+/// one letter of a column's name would stop one turn or another, and no check of SQLite's would tell.
+pub(crate) fn require_described(db: &Connection) -> Result<(), StoreError> {
+    if version(db)? != KNOWN {
+        // What a later one has added is not known here.
+        return Ok(());
+    }
+    let sound = Connection::open_in_memory()?;
+    for migration in MIGRATIONS {
+        sound.execute_batch(migration)?;
+    }
+    let (found, known) = (described(db)?, described(&sound)?);
+    match known.symmetric_difference(&found).next() {
+        None => Ok(()),
+        Some((kind, name, _, _)) => {
+            let what = format!("the {kind} {name} is not described as it was made");
+            Err(StoreError::Damaged { what })
+        }
+    }
+}
+
+/// The type, name, table and SQL of a table or an index.
+type Description = (String, String, String, Option<String>);
+
+fn described(db: &Connection) -> Result<BTreeSet<Description>, StoreError> {
+    let mut query = db.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema")?;
+    let rows =
+        query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// Returns the version of a file that is ours or empty, and refuses another.

@@ -96,6 +96,7 @@ impl Store {
         require_sqlite()?;
         let mut db = connect(path)?;
         let migrated = migrate::run(&mut db, path, backups, now)?;
+        migrate::require_described(&db)?;
         let view = View { db: &db };
         let head = events::head(view)?;
         events::require_newest(view, head.id)?;

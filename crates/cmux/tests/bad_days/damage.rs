@@ -65,6 +65,7 @@ pub(crate) fn sound(projects: usize) -> Sound {
 #[track_caller]
 pub(crate) fn survive(home: &TestHome, context: &str) -> Survived {
     let caller = Caller::new(home.client());
+    let mut last_words = String::new();
     for starts in 1..=STARTS_MAX {
         let mut daemon = Daemon::launch(home, home.command(&["daemon", "run"]));
         if let Some(steady) = steady(&caller, &mut daemon, context) {
@@ -77,8 +78,9 @@ pub(crate) fn survive(home: &TestHome, context: &str) -> Survived {
         let said = daemon.said();
         assert_eq!(daemon.wait().code(), Some(75), "{context}: {said}");
         assert!(!said.contains("panicked"), "{context}: {said}");
+        last_words += &said;
     }
-    panic!("{context}: it is not steady after {STARTS_MAX} starts");
+    panic!("{context}: it is not steady after {STARTS_MAX} starts: {last_words}");
 }
 
 /// Finds what was set aside in `home`, which is one store at most.
