@@ -292,6 +292,17 @@ fn a_damaged_store_of_a_later_cmux_is_left_for_that_one_to_mend() {
 }
 
 #[test]
+fn a_table_that_is_not_described_as_it_was_made_is_damage() {
+    let world = World::with(&filled(200, 5));
+    world.tamper("ALTER TABLE projects RENAME COLUMN look_at TO look_au");
+    let store = world.open_at(2, LATER).unwrap().store;
+    let told = said(&store, "store.repaired");
+    assert!(told["what_was_wrong"].as_str().unwrap().contains("the table projects"), "{told}");
+    assert_eq!(numbers(&told).1, 200);
+    check_whole(&world, 201);
+}
+
+#[test]
 fn what_a_later_cmux_waits_for_is_left_alone() {
     let world = World::with(&filled(200, 5));
     world.tamper(
