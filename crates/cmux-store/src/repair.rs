@@ -380,7 +380,7 @@ mod tests {
     }
 
     fn project() -> Project {
-        Project::new("/work/unmistakable", None, NOW).unwrap()
+        Project::new("/proj/unmistakable", None, NOW).unwrap()
     }
 
     fn tell(store: &mut Store, count: i64) {

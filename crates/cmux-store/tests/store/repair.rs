@@ -194,9 +194,9 @@ fn what_lies_before_and_behind_a_lost_page_is_saved() {
 fn a_row_that_the_core_cannot_express_costs_only_itself() {
     let long = "x".repeat(9_000);
     for (damage, projects_left) in [
-        ("UPDATE projects SET id = 'Not An Id' WHERE root = '/work/project-1'", 4),
-        ("UPDATE projects SET name = CAST(x'ff' AS TEXT) WHERE root = '/work/project-1'", 4),
-        ("UPDATE projects SET look = 'x' WHERE root = '/work/project-1'", 4),
+        ("UPDATE projects SET id = 'Not An Id' WHERE root = '/proj/project-1'", 4),
+        ("UPDATE projects SET name = CAST(x'ff' AS TEXT) WHERE root = '/proj/project-1'", 4),
+        ("UPDATE projects SET look = 'x' WHERE root = '/proj/project-1'", 4),
         ("UPDATE snapshots SET id = 'x'", 5),
         ("UPDATE snapshots SET why = CAST(x'ff' AS TEXT)", 5),
         ("UPDATE settings SET value = '\"\\ud800\"'", 5),

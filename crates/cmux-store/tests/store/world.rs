@@ -102,7 +102,7 @@ pub(crate) fn snapshot_id(n: u128) -> SnapshotId {
 }
 
 pub(crate) fn project(n: u32) -> Project {
-    Project::new(&format!("/work/project-{n}"), None, NOW).unwrap()
+    Project::new(&format!("/proj/project-{n}"), None, NOW).unwrap()
 }
 
 pub(crate) fn jump(by_ms: i64) -> Event {
