@@ -19,6 +19,9 @@ use crate::file::{at, beside, clear, clear_failed, copy, remove, stamp, write};
 use crate::salvage::{Salvaged, salvage};
 use crate::{Store, StoreError, View, logs, migrate, misread, projects, swap};
 
+/// More versions than the store will ever have had: such a number is damage, and no later cmux's.
+const VERSIONS_MAX: u32 = 10_000;
+
 /// A database that is open, and what there is to tell of its opening.
 #[derive(Debug)]
 pub struct Opened {
@@ -127,7 +130,7 @@ fn require_ours(path: &Path) -> Result<(), StoreError> {
         read.is_ok() && header.starts_with(b"SQLite format 3\0") && header.ends_with(b"cmux");
     let needed = header.get(60..64).and_then(|bytes| bytes.try_into().ok());
     match needed.map(u32::from_be_bytes) {
-        Some(needed) if is_cmux && needed > migrate::KNOWN => {
+        Some(needed) if is_cmux && (migrate::KNOWN + 1..VERSIONS_MAX).contains(&needed) => {
             Err(StoreError::TooNew { path: path.to_owned(), needed, known: migrate::KNOWN })
         }
         Some(_) | None => Ok(()),

@@ -52,6 +52,13 @@ fn a_row_of_a_type_that_no_cmux_wrote_does_not_stop_every_turn() {
 }
 
 #[test]
+fn a_version_that_no_cmux_will_reach_is_damage_and_no_later_cmux_s() {
+    let sound = sound(3);
+    // Where the header says which version of the store it is.
+    assert!(check(&sound, (60, 0x80)));
+}
+
+#[test]
 fn a_state_that_rows_refer_to_is_missed_before_a_row_is_refused_for_it() {
     let sound = sound(3);
     // Only the index is asked whether there is such a state, and there the two lie side by side.
