@@ -55,6 +55,26 @@ id!(
     SnapshotId,
     "snp"
 );
+id!(
+    /// An agent, for its whole life: a restart keeps it.
+    AgentId,
+    "agt"
+);
+id!(
+    /// One life of an agent, from its launch to its end. It survives a restore as a number would not.
+    RunId,
+    "run"
+);
+id!(
+    /// An API token, from its making on. It is kept when the token is revoked, as the log names it.
+    TokenId,
+    "tok"
+);
+id!(
+    /// A browser that was let in by a one-time link, until it is sent away.
+    SessionId,
+    "ses"
+);
 
 /// An event's place in its log. It only grows, and is never used twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
