@@ -16,5 +16,6 @@ pub mod project;
 pub mod repair;
 pub mod report;
 pub mod settings;
+pub mod signature;
 pub mod snapshot;
 pub mod time;
