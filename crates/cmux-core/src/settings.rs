@@ -1,19 +1,52 @@
 //! What can be set, and to what.
 
+mod hosts;
+mod webhooks;
+
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
 use std::time::Duration;
 
+pub use self::hosts::{Exposed, HOSTS_MAX, Lacks, may_listen};
+pub use self::webhooks::{SOURCE_KEYS, SOURCES_MAX, WebhookDraft, WebhookSource};
 use crate::guard::GuardSettings;
+use crate::signature::BadSecret;
 
 /// All that can be set, at its defaults unless somebody set it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     pub host: IpAddr,
     pub port: u16,
+    /// By which names the daemon may be called besides its own address, in lower case, each with or
+    /// without a port.
+    pub hosts: Vec<String>,
     /// What is logged, as tracing's filter reads it.
     pub log: String,
     pub guard: GuardSettings,
     pub store: StoreSettings,
+    pub limits: Limits,
+    pub tls: Option<TlsFiles>,
+    /// Where outside events may come from, by name.
+    pub webhooks: BTreeMap<String, WebhookSource>,
+}
+
+/// How much of the daemon clients may take up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    pub connections: u32,
+    /// How many requests a client may make each second in the long run.
+    pub requests_per_s: u32,
+    /// How many it may make at once.
+    pub burst: u32,
+    pub websockets: u32,
+}
+
+/// Where the certificate is by which clients know the daemon, and its key: absolute paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TlsFiles {
+    pub cert: PathBuf,
+    pub key: PathBuf,
 }
 
 /// How the store is kept.
@@ -33,6 +66,7 @@ impl Default for Settings {
         Settings {
             host: IpAddr::V4(Ipv4Addr::LOCALHOST),
             port: 8000,
+            hosts: Vec::new(),
             log: "info".to_owned(),
             guard: GuardSettings::default(),
             store: StoreSettings {
@@ -41,6 +75,9 @@ impl Default for Settings {
                 ballast_bytes: 16 << 20,
                 payloads_keep: Duration::from_hours(24 * 30),
             },
+            limits: Limits { connections: 512, requests_per_s: 200, burst: 1000, websockets: 1000 },
+            tls: None,
+            webhooks: BTreeMap::new(),
         }
     }
 }
@@ -60,10 +97,11 @@ pub enum Scope {
     Project,
 }
 
-/// Every key there is.
-pub const KEYS: [Key; 13] = [
+/// Every key there is, besides those of `[webhooks.NAME]`, which are `SOURCE_KEYS`.
+pub const KEYS: [Key; 20] = [
     user("host"),
     user("port"),
+    user("hosts"),
     user("log"),
     user("guard.exits_max"),
     user("guard.window_s"),
@@ -74,6 +112,12 @@ pub const KEYS: [Key; 13] = [
     user("store.snapshot_every_h"),
     user("store.ballast_mb"),
     user("store.payloads_keep_days"),
+    user("limits.connections"),
+    user("limits.requests_per_s"),
+    user("limits.burst"),
+    user("limits.websockets"),
+    user("tls.cert"),
+    user("tls.key"),
     Key { name: "name", scope: Scope::Project },
 ];
 
@@ -86,6 +130,9 @@ const fn user(name: &'static str) -> Key {
 pub enum Value {
     Number(i64),
     Text(String),
+    List(Vec<String>),
+    /// Something that no key takes.
+    Other,
 }
 
 /// Why a value cannot be set.
@@ -95,15 +142,22 @@ pub enum BadValue {
     Wrong { key: String, expected: String },
     #[error("`{key}` cannot be set here")]
     Unknown { key: String },
+    #[error("`{key}` must be set: {why}")]
+    Missing { key: String, why: String },
+    #[error("`{key}` and `{other}` are both set: keep one")]
+    Both { key: String, other: String },
+    #[error("`{key}`: {why}")]
+    Secret { key: String, why: BadSecret },
 }
 
 impl Settings {
     /// Sets the user's `key` to `value`.
     pub fn set(&mut self, key: &str, value: &Value) -> Result<(), BadValue> {
-        let (guard, store) = (&mut self.guard, &mut self.store);
+        let (guard, store, limits) = (&mut self.guard, &mut self.store, &mut self.limits);
         match key {
             "host" => self.host = address(key, value)?,
             "port" => self.port = whole(key, value, 0, u16::MAX.into())? as u16,
+            "hosts" => self.hosts = names(key, value)?,
             "log" => self.log = text(key, value)?,
             "guard.exits_max" => guard.exits_max = whole(key, value, 1, 1000)? as u32,
             "guard.window_s" => guard.window = seconds(whole(key, value, 1, 86_400)?),
@@ -120,9 +174,29 @@ impl Settings {
             "store.payloads_keep_days" => {
                 store.payloads_keep = seconds(whole(key, value, 1, 36_500)? * 86_400);
             }
+            "limits.connections" => limits.connections = whole(key, value, 16, 65_536)? as u32,
+            "limits.requests_per_s" => {
+                limits.requests_per_s = whole(key, value, 1, 1_000_000)? as u32;
+            }
+            "limits.burst" => limits.burst = whole(key, value, 1, 1_000_000)? as u32,
+            "limits.websockets" => limits.websockets = whole(key, value, 1, 65_536)? as u32,
+            "tls.cert" => self.tls.get_or_insert_default().cert = absolute(key, value)?,
+            "tls.key" => self.tls.get_or_insert_default().key = absolute(key, value)?,
             _ => return Err(BadValue::Unknown { key: key.to_owned() }),
         }
         Ok(())
+    }
+
+    /// Returns what is still to be set for what is set to make sense.
+    pub fn missing(&self) -> Option<BadValue> {
+        let tls = self.tls.as_ref()?;
+        let missing =
+            |key: &str, why: &str| BadValue::Missing { key: key.to_owned(), why: why.to_owned() };
+        if tls.cert.as_os_str().is_empty() {
+            return Some(missing("tls.cert", "a key is of no use without its certificate"));
+        }
+        let has_key = !tls.key.as_os_str().is_empty();
+        (!has_key).then(|| missing("tls.key", "a certificate is of no use without its key"))
     }
 }
 
@@ -130,33 +204,64 @@ fn seconds(n: u64) -> Duration {
     Duration::from_secs(n)
 }
 
+fn wrong(key: &str, expected: impl Into<String>) -> BadValue {
+    BadValue::Wrong { key: key.to_owned(), expected: expected.into() }
+}
+
 fn whole(key: &str, value: &Value, min: u64, max: u64) -> Result<u64, BadValue> {
     let number = match value {
         Value::Number(number) => u64::try_from(*number).ok(),
         Value::Text(text) => text.parse().ok(),
+        Value::List(_) | Value::Other => None,
     };
-    let expected = || format!("a whole number from {min} to {max}");
     number
         .filter(|number| (min..=max).contains(number))
-        .ok_or_else(|| BadValue::Wrong { key: key.to_owned(), expected: expected() })
+        .ok_or_else(|| wrong(key, format!("a whole number from {min} to {max}")))
 }
 
 fn text(key: &str, value: &Value) -> Result<String, BadValue> {
     match value {
         Value::Text(text) => Ok(text.clone()),
-        Value::Number(_) => {
-            Err(BadValue::Wrong { key: key.to_owned(), expected: "text".to_owned() })
-        }
+        Value::Number(_) | Value::List(_) | Value::Other => Err(wrong(key, "text")),
     }
 }
 
 fn address(key: &str, value: &Value) -> Result<IpAddr, BadValue> {
-    let expected = "an address of this machine's loopback, such as 127.0.0.1".to_owned();
-    let wrong = BadValue::Wrong { key: key.to_owned(), expected };
     let text = text(key, value)?;
     let address =
         if text == "localhost" { Some(Ipv4Addr::LOCALHOST.into()) } else { text.parse().ok() };
-    address.filter(IpAddr::is_loopback).ok_or(wrong)
+    address
+        .map(|address: IpAddr| address.to_canonical())
+        .ok_or_else(|| wrong(key, "an IP address of this machine's, such as 127.0.0.1"))
+}
+
+fn absolute(key: &str, value: &Value) -> Result<PathBuf, BadValue> {
+    let path = PathBuf::from(text(key, value)?);
+    if path.is_absolute() { Ok(path) } else { Err(wrong(key, "a path that begins with /")) }
+}
+
+fn names(key: &str, value: &Value) -> Result<Vec<String>, BadValue> {
+    let list = match value {
+        Value::List(list) if list.len() <= HOSTS_MAX => list,
+        Value::List(_) | Value::Number(_) | Value::Text(_) | Value::Other => {
+            let expected =
+                format!("a list of at most {HOSTS_MAX} names, such as [\"cmux.example\"]");
+            return Err(wrong(key, expected));
+        }
+    };
+    let read = |name: &String| {
+        hosts::read_host(name).ok_or_else(|| {
+            let name: String = name.chars().take(64).collect();
+            wrong(
+                key,
+                format!(
+                    "names such as cmux.example or cmux.example:8000, without https://, / or *, \
+                     and not `{name}`"
+                ),
+            )
+        })
+    };
+    list.iter().map(read).collect()
 }
 
 #[cfg(test)]
@@ -167,11 +272,16 @@ mod tests {
     fn every_key_of_the_user_can_be_set() {
         for key in KEYS.iter().filter(|key| key.scope == Scope::User) {
             let value = match key.name {
-                "host" => Value::Text("127.0.0.1".to_owned()),
-                "log" => Value::Text("debug".to_owned()),
-                _ => Value::Number(7),
+                "host" => said("127.0.0.1"),
+                "hosts" => Value::List(vec!["cmux.example".to_owned()]),
+                "log" => said("debug"),
+                "tls.cert" | "tls.key" => said("/etc/cmux.pem"),
+                _ => Value::Number(77),
             };
-            assert_eq!(Settings::default().set(key.name, &value), Ok(()), "{}", key.name);
+            let mut settings = Settings::default();
+            assert_eq!(settings.set(key.name, &value), Ok(()), "{}", key.name);
+            let is_changed = key.name == "host" || settings != Settings::default();
+            assert!(is_changed, "{} changes nothing", key.name);
         }
     }
 
@@ -180,10 +290,22 @@ mod tests {
         for (key, value) in [
             ("port", Value::Number(70_000)),
             ("port", Value::Number(-1)),
-            ("port", Value::Text("http".to_owned())),
+            ("port", said("http")),
+            ("port", Value::Other),
+            ("port", Value::List(vec!["80".to_owned()])),
             ("guard.exits_max", Value::Number(0)),
-            ("host", Value::Text("0.0.0.0".to_owned())),
-            ("host", Value::Text("example.org".to_owned())),
+            ("host", said("example.org")),
+            ("host", said("127.0.0.1:80")),
+            ("hosts", said("example.org")),
+            ("hosts", Value::List(vec!["https://example.org".to_owned()])),
+            ("hosts", Value::List(vec!["a".to_owned(); HOSTS_MAX + 1])),
+            ("limits.connections", Value::Number(15)),
+            ("limits.connections", Value::Number(65_537)),
+            ("limits.requests_per_s", Value::Number(0)),
+            ("limits.burst", Value::Number(1_000_001)),
+            ("limits.websockets", Value::Number(0)),
+            ("tls.cert", said("cert.pem")),
+            ("tls.key", Value::Number(1)),
             ("log", Value::Number(1)),
         ] {
             let refused = Settings::default().set(key, &value);
@@ -192,9 +314,46 @@ mod tests {
     }
 
     #[test]
+    fn any_address_of_this_machine_can_be_named() {
+        for (text, expected) in [
+            ("localhost", "127.0.0.1"),
+            ("0.0.0.0", "0.0.0.0"),
+            ("::", "::"),
+            ("::ffff:127.0.0.1", "127.0.0.1"),
+        ] {
+            let mut settings = Settings::default();
+            settings.set("host", &said(text)).unwrap();
+            assert_eq!(settings.host.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn a_certificate_and_its_key_belong_together() {
+        for (keys, missing) in [
+            (&[][..], None),
+            (&["tls.cert"], Some("tls.key")),
+            (&["tls.key"], Some("tls.cert")),
+            (&["tls.key", "tls.cert"], None),
+        ] {
+            let mut settings = Settings::default();
+            keys.iter().for_each(|key| settings.set(key, &said("/x")).unwrap());
+            let told = settings.missing().map(|it| it.to_string());
+            let expected = missing.map(|key| format!("`{key}` must be set: "));
+            match (&told, &expected) {
+                (Some(told), Some(expected)) => assert!(told.starts_with(expected), "{told}"),
+                (_, _) => assert_eq!(told, expected),
+            }
+        }
+    }
+
+    #[test]
     fn a_variable_may_give_a_number_as_text() {
         let mut settings = Settings::default();
-        settings.set("port", &Value::Text("8123".to_owned())).unwrap();
+        settings.set("port", &said("8123")).unwrap();
         assert_eq!(settings.port, 8123);
+    }
+
+    fn said(text: &str) -> Value {
+        Value::Text(text.to_owned())
     }
 }

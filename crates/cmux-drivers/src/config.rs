@@ -1,16 +1,20 @@
 //! Configuration: defaults, the user's file, the project's file, variables, flags.
 
+mod webhooks;
+
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use cmux_core::nearest::nearest;
 use cmux_core::settings::{BadValue, KEYS, Key, Scope, Settings, Value};
-use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// The longest file that is read, in bytes.
 const FILE_MAX: u64 = 1 << 20;
+
+/// The section that holds a section for each source of outside events.
+const WEBHOOKS: &str = "webhooks";
 
 /// What the variables of the environment may set.
 const VARIABLES: [(&str, &str); 3] =
@@ -50,7 +54,13 @@ pub fn load(
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Settings, ConfigError> {
     let mut settings = Settings::default();
-    for entry in read(file)? {
+    let written = read(file)?;
+    let refused = |line, why: &BadValue| ConfigError::Value {
+        path: file.to_owned(),
+        line,
+        why: why.to_string(),
+    };
+    for entry in &written.entries {
         match entry.key.scope {
             Scope::User => {}
             Scope::Project => {
@@ -62,12 +72,14 @@ pub fn load(
                 });
             }
         }
-        settings.set(entry.key.name, &entry.value).map_err(|why| ConfigError::Value {
-            path: file.to_owned(),
-            line: entry.line,
-            why: why.to_string(),
-        })?;
+        let set = settings.set(entry.key.name, &entry.value);
+        set.map_err(|why| refused(entry.line, &why))?;
     }
+    if let Some(why) = settings.missing() {
+        let beside = written.entries.iter().find(|entry| entry.key.name.starts_with("tls."));
+        return Err(refused(beside.map_or(1, |entry| entry.line), &why));
+    }
+    settings.webhooks = webhooks::resolve(file, written.file.as_ref(), &written.sources)?;
     for (name, key) in VARIABLES {
         if let Some(value) = variable(name).filter(|value| !value.is_empty()) {
             settings
@@ -82,20 +94,34 @@ pub fn load(
 pub fn load_project(root: &Path) -> Result<ProjectConfig, ConfigError> {
     let file = root.join(".cmux/config.toml");
     let mut config = ProjectConfig::default();
-    for entry in read(&file)? {
+    let written = read(&file)?;
+    if let Some(source) = written.sources.first() {
+        let (path, line, key) = (file, source.line, format!("webhooks.{}", source.name));
+        return Err(ConfigError::UserOnly { path, line, key });
+    }
+    for entry in written.entries {
         let (path, line) = (file.clone(), entry.line);
         match (entry.key.scope, entry.value) {
             (Scope::User, _) => {
                 return Err(ConfigError::UserOnly { path, line, key: entry.key.name.to_owned() });
             }
             (Scope::Project, Value::Text(name)) => config.name = Some(name),
-            (Scope::Project, Value::Number(_)) => {
+            (Scope::Project, Value::Number(_) | Value::List(_) | Value::Other) => {
                 let why = format!("`{}` must be text", entry.key.name);
                 return Err(ConfigError::Value { path, line, why });
             }
         }
     }
     Ok(config)
+}
+
+/// What a file sets.
+#[derive(Default)]
+struct Written {
+    entries: Vec<Entry>,
+    sources: Vec<webhooks::Written>,
+    /// What it was read from, if it is there.
+    file: Option<fs::File>,
 }
 
 /// One line of a file.
@@ -106,17 +132,18 @@ struct Entry {
 }
 
 /// Returns what the file at `path` sets. A file that is not there sets nothing.
-fn read(path: &Path) -> Result<Vec<Entry>, ConfigError> {
+fn read(path: &Path) -> Result<Written, ConfigError> {
     let unreadable = |source| ConfigError::Unreadable { path: path.to_owned(), source };
-    match fs::metadata(path) {
+    let mut opened = match fs::File::open(path) {
         // That its folder is none is told by whoever needs the folder.
-        Err(error) if is_absent(error.kind()) => return Ok(Vec::new()),
-        Ok(found) if found.len() > FILE_MAX => {
-            return Err(unreadable(io::Error::other("it is longer than 1 MiB")));
-        }
-        found => found.map_err(unreadable)?,
+        Err(error) if is_absent(error.kind()) => return Ok(Written::default()),
+        opened => opened.map_err(unreadable)?,
     };
-    let bytes = fs::read(path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    opened.by_ref().take(FILE_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > FILE_MAX {
+        return Err(unreadable(io::Error::other("it is longer than 1 MiB")));
+    }
     let text = String::from_utf8(bytes).map_err(|error| ConfigError::Value {
         path: path.to_owned(),
         line: line(error.as_bytes(), error.utf8_error().valid_up_to()),
@@ -128,9 +155,9 @@ fn read(path: &Path) -> Result<Vec<Entry>, ConfigError> {
         line: file.line(error.span().map_or(0, |span| span.start)),
         why: error.message().to_owned(),
     })?;
-    let mut entries = Vec::new();
-    file.walk("", table.get_ref(), &mut entries)?;
-    Ok(entries)
+    let mut written = Written { file: Some(opened), ..Written::default() };
+    file.walk("", table.get_ref(), &mut written)?;
+    Ok(written)
 }
 
 fn is_absent(error: io::ErrorKind) -> bool {
@@ -152,58 +179,62 @@ impl File<'_> {
         line(self.text.as_bytes(), offset)
     }
 
+    fn refused(&self, line: usize, why: impl Into<String>) -> ConfigError {
+        ConfigError::Value { path: self.path.to_owned(), line, why: why.into() }
+    }
+
     fn walk(
         &self,
         prefix: &str,
         table: &DeTable<'_>,
-        entries: &mut Vec<Entry>,
+        written: &mut Written,
     ) -> Result<(), ConfigError> {
         for (name, value) in table {
             let key = format!("{prefix}{}", name.get_ref());
             let line = self.line(name.span().start);
             let is_section = KEYS.iter().any(|known| known.name.starts_with(&format!("{key}.")));
-            if let (true, DeValue::Table(inner)) = (is_section, value.get_ref()) {
-                self.walk(&format!("{key}."), inner, entries)?;
+            if key == WEBHOOKS {
+                written.sources = self.sources(value.get_ref(), line)?;
+            } else if let (true, DeValue::Table(inner)) = (is_section, value.get_ref()) {
+                self.walk(&format!("{key}."), inner, written)?;
             } else {
-                entries.push(self.entry(&key, value, line)?);
+                written.entries.push(self.entry(&key, value.get_ref(), line)?);
             }
         }
         Ok(())
     }
 
-    fn entry(
-        &self,
-        key: &str,
-        value: &Spanned<DeValue<'_>>,
-        line: usize,
-    ) -> Result<Entry, ConfigError> {
-        let path = self.path.to_owned();
+    fn entry(&self, key: &str, found: &DeValue<'_>, line: usize) -> Result<Entry, ConfigError> {
         let Some(known) = KEYS.iter().find(|known| known.name == key) else {
-            let nearest = nearest(key, KEYS.iter().map(|known| known.name)).map(ToOwned::to_owned);
-            return Err(ConfigError::Unknown { path, line, key: key.to_owned(), nearest });
+            let (path, key) = (self.path.to_owned(), key.to_owned());
+            let all = KEYS.iter().map(|known| known.name).chain([WEBHOOKS]);
+            let nearest = nearest(&key, all).map(ToOwned::to_owned);
+            return Err(ConfigError::Unknown { path, line, key, nearest });
         };
-        let number = |digits: &str, radix| i64::from_str_radix(digits, radix).ok();
-        let read = match value.get_ref() {
-            DeValue::String(text) => Some(Value::Text(text.to_string())),
-            DeValue::Integer(it) => number(it.as_str(), it.radix()).map(Value::Number),
-            DeValue::Float(_)
-            | DeValue::Boolean(_)
-            | DeValue::Datetime(_)
-            | DeValue::Array(_)
-            | DeValue::Table(_) => None,
-        };
-        match read {
-            Some(value) => Ok(Entry { key: *known, value, line }),
-            None => {
-                let why = format!("`{key}` must be a text or a whole number");
-                Err(ConfigError::Value { path, line, why })
-            }
-        }
+        Ok(Entry { key: *known, value: value(found), line })
     }
+}
+
+/// Returns what is written as the core takes it.
+fn value(found: &DeValue<'_>) -> Value {
+    let number = |digits: &str, radix| i64::from_str_radix(digits, radix).ok();
+    let text = |it: &DeValue<'_>| it.as_str().map(ToOwned::to_owned);
+    let read = match found {
+        DeValue::String(text) => Some(Value::Text(text.to_string())),
+        DeValue::Integer(it) => number(it.as_str(), it.radix()).map(Value::Number),
+        DeValue::Array(list) => {
+            let texts = list.iter().map(|it| text(it.get_ref()));
+            texts.collect::<Option<_>>().map(Value::List)
+        }
+        DeValue::Float(_) | DeValue::Boolean(_) | DeValue::Datetime(_) | DeValue::Table(_) => None,
+    };
+    read.unwrap_or(Value::Other)
 }
 
 #[cfg(test)]
 mod tests {
+    use cmux_core::settings::{Limits, TlsFiles};
+
     use super::*;
 
     #[test]
@@ -230,16 +261,46 @@ mod tests {
         );
         check("[gaurd]\nexits_max = 1\n", ":1: there is no setting `gaurd`");
         check("zzz = 1\n", ":1: there is no setting `zzz`");
-        check("port.x = 1\n", ":1: `port` must be a text or a whole number");
+        check("port.x = 1\n", ":1: `port` must be a whole number");
     }
 
     #[test]
     fn a_wrong_value_is_told_with_its_line() {
         check("port = 'x'\n", ":1: `port` must be a whole number from 0 to 65535");
-        check("port = 1.5\n", ":1: `port` must be a text or a whole number");
-        check("host = '0.0.0.0'\n", ":1: `host` must be an address of this machine's loopback");
+        check("port = 1.5\n", ":1: `port` must be a whole number from 0 to 65535");
+        check("port = 99999999999999999999\n", ":1: `port` must be a whole number");
+        check("host = 'example.org'\n", ":1: `host` must be an IP address of this machine's");
+        check("log = ['info']\n", ":1: `log` must be text");
         check("port = \n", ":1: ");
         check("name = 'x'\n", ":1: `name` belongs into a project's");
+    }
+
+    #[test]
+    fn names_limits_and_tls_are_read() {
+        let file = written(
+            "host = '10.0.0.7'\nhosts = ['CMUX.example', 'far.example:9000']\n\
+             [limits]\nconnections = 16\nburst = 5\n[tls]\ncert = '/c'\nkey = '/k'\n",
+        );
+        let settings = load(file.path(), |_| None).unwrap();
+        assert_eq!(settings.host.to_string(), "10.0.0.7");
+        assert_eq!(settings.hosts, ["cmux.example", "far.example:9000"]);
+        let limits = Settings::default().limits;
+        assert_eq!(settings.limits, Limits { connections: 16, burst: 5, ..limits });
+        assert_eq!(settings.tls, Some(TlsFiles { cert: "/c".into(), key: "/k".into() }));
+    }
+
+    #[test]
+    fn names_limits_and_tls_that_are_wrong_are_told_with_their_line() {
+        check("\nhosts = 'a'\n", ":2: `hosts` must be a list of at most 64 names");
+        check("hosts = ['a', 1]\n", ":1: `hosts` must be a list of at most 64 names");
+        check("hosts = ['https://a']\n", ":1: `hosts` must be names such as cmux.example");
+        check("hosts = ['*.a']\n", "without https://, / or *, and not `*.a`");
+        check("[limits]\nconnections = 1\n", ":2: `limits.connections` must be a whole number");
+        check("[limits]\nbrust = 1\n", "`limits.brust`. Did you mean `limits.burst`?");
+        check("[tls]\ncert = 'c.pem'\nkey = '/k'\n", ":2: `tls.cert` must be a path that begins");
+        check("\n[tls]\ncert = '/c'\n", ":3: `tls.key` must be set: a certificate is of no use");
+        check("[tls]\nkey = '/k'\n", ":2: `tls.cert` must be set: a key is of no use");
+        check("tls = true\n", ":1: there is no setting `tls`");
     }
 
     #[test]

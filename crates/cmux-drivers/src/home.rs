@@ -138,6 +138,11 @@ impl Home {
         self.root.join("config.toml")
     }
 
+    /// The hash of the password, if one is set.
+    pub fn password(&self) -> PathBuf {
+        self.root.join("password")
+    }
+
     /// Room that is kept free for cleaning up a full disk.
     pub fn ballast(&self) -> PathBuf {
         self.root.join("ballast")

@@ -6,5 +6,8 @@ pub mod disk;
 pub mod folder;
 pub mod home;
 pub mod lock;
+pub mod password;
+pub mod private;
 pub mod process;
+pub mod tls;
 pub mod tools;
