@@ -5,6 +5,7 @@
 
 pub mod archive;
 pub mod clock;
+pub mod descent;
 pub mod disk;
 pub mod doctor;
 pub mod event;
