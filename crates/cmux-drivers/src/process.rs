@@ -1,10 +1,11 @@
-//! Processes: which one is meant, whether it lives, and who holds a port.
+//! Processes: which one is meant, whether it lives, what came of it, and who holds a port.
 
+use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use procfs::net::TcpState;
+use procfs::net::{TcpNetEntry, TcpState};
 use procfs::process::{FDTarget, all_processes};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -67,6 +68,26 @@ impl Process {
     }
 }
 
+/// Returns every process that comes from `pid`: its children, theirs, and so on.
+///
+/// Whoever is born or orphaned meanwhile may be missing.
+pub fn descendants(pid: u32) -> io::Result<Vec<Process>> {
+    let mut children: BTreeMap<i32, Vec<Process>> = BTreeMap::new();
+    let all = all_processes().map_err(io::Error::other)?;
+    for stat in all.filter_map(|process| process.ok()?.stat().ok()) {
+        let process = Process { pid: stat.pid.cast_unsigned(), start: stat.starttime };
+        children.entry(stat.ppid).or_default().push(process);
+    }
+    let mut found = children.remove(&pid.cast_signed()).unwrap_or_default();
+    let mut seen = 0;
+    while let Some(parent) = found.get(seen) {
+        let theirs = children.remove(&parent.pid.cast_signed());
+        found.extend(theirs.unwrap_or_default());
+        seen += 1;
+    }
+    Ok(found)
+}
+
 /// A process that holds a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortHolder {
@@ -76,33 +97,57 @@ pub struct PortHolder {
 
 /// Returns the process that listens where `address` would, if it can be found out.
 pub fn port_holder(address: SocketAddr) -> Option<PortHolder> {
-    let mut listeners = procfs::net::tcp().unwrap_or_default();
-    listeners.extend(procfs::net::tcp6().unwrap_or_default());
-    let meets = |local: SocketAddr| {
-        local.port() == address.port()
+    let process = tcp_holder(|entry| {
+        let local = entry.local_address;
+        entry.state == TcpState::Listen
+            && local.port() == address.port()
             && (local.ip() == address.ip() || local.ip().is_unspecified())
-    };
-    let inodes: Vec<u64> = listeners
-        .into_iter()
-        .filter(|entry| entry.state == TcpState::Listen && meets(entry.local_address))
-        .map(|entry| entry.inode)
-        .collect();
+    })?;
+    let pid = process.pid().cast_unsigned();
+    let name = process.stat().map_or_else(|_| "a process".to_owned(), |stat| stat.comm);
+    Some(PortHolder { pid, name })
+}
+
+/// Returns the process on this machine that is at the other end of a connection which was accepted at
+/// `local` from `remote`, if it can be found out: one of another user cannot.
+pub fn tcp_client(local: SocketAddr, remote: SocketAddr) -> Option<Process> {
+    let (here, there) = (place(local), place(remote));
+    let process = tcp_holder(|entry| {
+        place(entry.local_address) == there && place(entry.remote_address) == here
+    })?;
+    Process::find(process.pid().cast_unsigned())
+}
+
+/// Returns what two names of one place have in common. A socket for both kinds of address calls an
+/// IPv4 one by its IPv6 name.
+fn place(address: SocketAddr) -> (IpAddr, u16) {
+    (address.ip().to_canonical(), address.port())
+}
+
+/// Returns a process that holds a TCP socket which `is_meant`.
+fn tcp_holder(is_meant: impl Fn(&TcpNetEntry) -> bool) -> Option<procfs::process::Process> {
+    let mut sockets = procfs::net::tcp().unwrap_or_default();
+    sockets.extend(procfs::net::tcp6().unwrap_or_default());
+    // A socket that nobody holds any more, as one that was closed, has no number.
+    let meant = sockets.into_iter().filter(|entry| entry.inode != 0 && is_meant(entry));
+    let inodes: Vec<u64> = meant.map(|entry| entry.inode).collect();
+    if inodes.is_empty() {
+        return None;
+    }
     let holds = |process: &procfs::process::Process| {
         let Ok(mut files) = process.fd() else { return false };
         files.any(|file| {
             matches!(file.map(|file| file.target), Ok(FDTarget::Socket(inode)) if inodes.contains(&inode))
         })
     };
-    let process = all_processes().ok()?.filter_map(Result::ok).find(holds)?;
-    let pid = process.pid().cast_unsigned();
-    let name = process.stat().map_or_else(|_| "a process".to_owned(), |stat| stat.comm);
-    Some(PortHolder { pid, name })
+    all_processes().ok()?.filter_map(Result::ok).find(holds)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::TcpListener;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
     use std::process::{Command, Stdio};
 
     #[test]
@@ -132,5 +177,64 @@ mod tests {
         assert_eq!(port_holder(address).map(|holder| holder.pid), Some(std::process::id()));
         drop(listener);
         assert_eq!(port_holder(address), None);
+    }
+
+    #[test]
+    fn whoever_is_at_the_other_end_of_a_connection_is_found() {
+        for (listens, connects) in
+            [("127.0.0.1", "127.0.0.1"), ("[::1]", "[::1]"), ("[::]", "127.0.0.1")]
+        {
+            // A machine without IPv6 has nothing to find there.
+            let Ok(listener) = TcpListener::bind(format!("{listens}:0")) else { continue };
+            let port = listener.local_addr().unwrap().port();
+            let client = TcpStream::connect(format!("{connects}:{port}")).unwrap();
+            let (accepted, remote) = listener.accept().unwrap();
+            let local = accepted.local_addr().unwrap();
+            let (mine, theirs) = (client.local_addr().unwrap(), client.peer_addr().unwrap());
+            assert_eq!(tcp_client(local, remote), Some(Process::myself()), "{listens}");
+            // By the names that the other end has for both, too.
+            assert_eq!(tcp_client(theirs, mine), Some(Process::myself()), "{listens}");
+            drop(client);
+            assert_eq!(tcp_client(local, remote), None, "{listens}");
+        }
+    }
+
+    #[test]
+    fn a_client_of_another_process_is_told_from_this_one() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let local = listener.local_addr().unwrap();
+        let mut curl =
+            Command::new("curl").arg("-s").arg(format!("http://{local}/")).spawn().unwrap();
+        let (_accepted, remote) = listener.accept().unwrap();
+        let client = tcp_client(local, remote);
+        assert_eq!(client, Process::find(curl.id()));
+        curl.kill().unwrap();
+        curl.wait().unwrap();
+    }
+
+    #[test]
+    fn children_and_theirs_are_found_and_nobody_else() {
+        let mut shell = Command::new("sh")
+            .args(["-c", "cat; :"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut beside = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        let me = std::process::id();
+        // What comes back was said by the shell's own child, so that is there.
+        shell.stdin.as_mut().unwrap().write_all(b"x").unwrap();
+        shell.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        let below = descendants(shell.id()).unwrap();
+        assert_eq!(below.len(), 1, "{below:?}");
+        let mine: Vec<u32> = descendants(me).unwrap().iter().map(|it| it.pid).collect();
+        for pid in [shell.id(), beside.id(), below[0].pid] {
+            assert!(mine.contains(&pid), "{pid} is not in {mine:?}");
+        }
+        assert!(!mine.contains(&me));
+        drop((shell.stdin.take(), beside.stdin.take()));
+        shell.wait().unwrap();
+        beside.wait().unwrap();
+        assert_eq!(descendants(shell.id()).unwrap(), []);
     }
 }
