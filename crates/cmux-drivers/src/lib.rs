@@ -7,6 +7,7 @@ pub mod folder;
 pub mod home;
 pub mod lock;
 pub mod password;
+pub mod peer;
 pub mod private;
 pub mod process;
 pub mod tls;
