@@ -1,12 +1,14 @@
 //! The daemon, as clients see it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::project::Project;
 use crate::time::Time;
 
 /// Whether a daemon runs, and which. Also what `cmux daemon status --json` prints.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct DaemonStatus {
     pub running: bool,
     pub ready: bool,
@@ -21,7 +23,8 @@ pub struct DaemonStatus {
 }
 
 /// Everything at a glance.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Status {
     pub daemon: DaemonStatus,
     pub store: StoreStatus,
@@ -29,7 +32,8 @@ pub struct Status {
 }
 
 /// How the store is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct StoreStatus {
     /// `healthy` or `degraded`.
     pub status: String,
@@ -44,7 +48,10 @@ pub struct StoreStatus {
 }
 
 /// Something a person should know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+// The stream has notices too, and clients' types are all in one place.
+#[serde(rename = "StoreNotice")]
 pub struct Notice {
     pub at: Time,
     pub kind: String,
@@ -52,7 +59,8 @@ pub struct Notice {
 }
 
 /// The daemon was asked to stop, and does.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Stopping {
     pub pid: u32,
 }

@@ -1,12 +1,14 @@
 //! The log, as clients see it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::time::Time;
 
 /// Something that happened.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Event {
     pub id: i64,
     pub v: u32,
@@ -19,11 +21,13 @@ pub struct Event {
     pub subject: Option<String>,
     pub cause: Option<String>,
     pub actor: String,
+    #[cfg_attr(feature = "typescript", ts(type = "unknown"))]
     pub data: Value,
 }
 
 /// A stretch of the log, oldest first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Events {
     pub log: String,
     pub events: Vec<Event>,
@@ -32,7 +36,8 @@ pub struct Events {
 }
 
 /// What a client of the stream is told besides events.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Notice {
     /// The first word: which log this is, and how far it has come.

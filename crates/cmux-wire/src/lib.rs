@@ -4,8 +4,17 @@ pub mod client;
 pub mod daemon;
 pub mod event;
 pub mod health;
+pub mod link;
 pub mod problem;
 pub mod project;
+pub mod schema;
+pub mod session;
+mod shapes;
 pub mod store;
 pub mod stream;
 pub mod time;
+pub mod token;
+#[cfg(feature = "typescript")]
+pub mod typescript;
+pub mod webhook;
+pub mod who;

@@ -1,9 +1,11 @@
 //! Errors, as clients see them: RFC 9457.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What went wrong.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Problem {
     /// A name that programs can rely on: `/problems/<slug>`.
     #[serde(rename = "type")]

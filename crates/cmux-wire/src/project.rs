@@ -1,11 +1,13 @@
 //! Projects, as clients see them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::time::Time;
 
 /// A folder that agents work in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Project {
     pub id: String,
     pub name: String,
@@ -16,7 +18,8 @@ pub struct Project {
 }
 
 /// A page of projects.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Projects {
     pub projects: Vec<Project>,
     /// What to ask for to get the next page, if there is one.
@@ -24,7 +27,8 @@ pub struct Projects {
 }
 
 /// Asks for a project.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(deny_unknown_fields)]
 pub struct NewProject {
     /// An absolute path.

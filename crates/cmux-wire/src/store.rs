@@ -1,9 +1,11 @@
 //! The store, as clients see it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a check of the store found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Check {
     pub ok: bool,
     pub problems: Vec<String>,
@@ -12,7 +14,8 @@ pub struct Check {
 }
 
 /// Asks for a copy of the store.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(deny_unknown_fields)]
 pub struct NewBackup {
     /// An absolute path, at which there must be nothing.
@@ -20,7 +23,8 @@ pub struct NewBackup {
 }
 
 /// A copy of the store.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Backup {
     pub file: String,
     pub bytes: u64,
@@ -30,7 +34,8 @@ pub struct Backup {
 }
 
 /// A backup that was put in the store's place.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Restored {
     pub file: String,
     /// The id of the log that has begun.
@@ -41,7 +46,8 @@ pub struct Restored {
 }
 
 /// What a walk along the log's hashes found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Audit {
     pub ok: bool,
     pub log: Option<String>,
@@ -54,14 +60,16 @@ pub struct Audit {
 }
 
 /// An event that does not fit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Misfit {
     pub id: i64,
     pub why: String,
 }
 
 /// Asks for old events to be written to a file and taken out of the store.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(deny_unknown_fields)]
 pub struct NewArchive {
     /// An absolute path, at which there must be nothing.
@@ -71,7 +79,8 @@ pub struct NewArchive {
 }
 
 /// A file of old events.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Archive {
     pub file: String,
     /// The newest event in it.

@@ -11,7 +11,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use cmux_drivers::clock;
-use cmux_wire::health::{Health, Part};
+use cmux_wire::health::{Condition, Health, Part};
 use cmux_wire::time::Time;
 
 use crate::http::App;
@@ -45,16 +45,23 @@ async fn ready(State(app): State<Arc<App>>) -> Response {
 async fn health(State(app): State<Arc<App>>) -> Response {
     let (kernel, store) = (kernel(&app), store(&app));
     let healthy = kernel.why.is_none() && store.why.is_none();
-    let status = if healthy { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let (code, status) = if healthy {
+        (StatusCode::OK, Condition::Healthy)
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, Condition::Degraded)
+    };
     let health = Health {
-        status: word(healthy).to_owned(),
-        api: word(true).to_owned(),
-        kernel,
+        status,
+        api: Condition::Healthy,
+        frontend: Part::healthy(),
         store,
+        tmux: Part::healthy(),
+        router: Part::healthy(),
+        kernel,
         version: app.facts.version.clone(),
         timestamp: Time::from_millis(clock::wall().0),
     };
-    (status, Json(health)).into_response()
+    (code, Json(health)).into_response()
 }
 
 /// Returns how the kernel is, from what it last showed.
@@ -78,9 +85,5 @@ pub(crate) fn store(app: &App) -> Part {
 }
 
 fn part(why: Option<String>) -> Part {
-    Part { status: word(why.is_none()).to_owned(), why }
-}
-
-fn word(healthy: bool) -> &'static str {
-    if healthy { "healthy" } else { "degraded" }
+    why.map_or_else(Part::healthy, Part::degraded)
 }

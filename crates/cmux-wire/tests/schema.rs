@@ -1,0 +1,313 @@
+//! The schemas take what is really said, and refuse what is not.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeSet;
+
+use cmux_wire::schema::{components, reference};
+use cmux_wire::time::Time;
+use cmux_wire::{
+    daemon, event, health, link, problem, project, session, store, token, webhook, who,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+#[test]
+fn every_shape_is_described_as_it_is_said() {
+    let components = components();
+    let samples = samples();
+    for (name, sample) in &samples {
+        let schema = components.get(*name).unwrap_or_else(|| panic!("{name} is not described"));
+        assert_eq!(misfit(schema, sample, &components), None, "{name}: {sample}");
+        assert!(schema["description"].is_string(), "{name} does not say what it is");
+    }
+    let described: BTreeSet<&str> = components.keys().map(String::as_str).collect();
+    let sampled: BTreeSet<&str> = samples.iter().map(|(name, _)| *name).collect();
+    assert_eq!(described, sampled);
+}
+
+#[test]
+fn a_field_too_many_too_few_or_of_another_kind_does_not_fit() {
+    for (name, wrong) in [
+        ("NewToken", json!({ "scope": "read", "expires": 1 })),
+        ("NewToken", json!({ "scope": "all" })),
+        ("NewToken", json!({ "scope": "read", "expires_in_s": "30d" })),
+        ("NewToken", json!({})),
+        ("Login", json!({ "password": 7 })),
+        ("Token", json!({ "id": "tok_1", "name": "ci", "scope": "read", "created_at": "t" })),
+        ("Part", json!({ "status": "well" })),
+        ("Notice", json!({ "kind": "hello", "log": "log_1" })),
+    ] {
+        let components = components();
+        assert!(misfit(&components[name], &wrong, &components).is_some(), "{name}: {wrong}");
+    }
+}
+
+#[test]
+fn what_may_be_left_out_is_not_required() {
+    let components = components();
+    for sent in [json!({ "scope": "read" }), json!({ "scope": "read", "expires_in_s": null })] {
+        assert_eq!(misfit(&components["NewToken"], &sent, &components), None, "{sent}");
+    }
+    let field = &components["Token"]["properties"]["expires_at"];
+    assert_eq!(field["type"], json!(["string", "null"]));
+    assert_eq!(field["format"], "date-time");
+    assert_eq!(components["NewToken"]["properties"]["expires_in_s"]["default"], 2_592_000);
+    assert_eq!(components["NewToken"]["additionalProperties"], false);
+    assert_eq!(reference::<token::Token>(), json!({ "$ref": "#/components/schemas/Token" }));
+}
+
+#[test]
+fn whatever_a_client_sends_is_refused_if_there_is_more_in_it_than_is_known() {
+    let sent = [
+        unknown::<project::NewProject>(json!({ "root": "/r" })),
+        unknown::<session::Login>(json!({ "password": "p" })),
+        unknown::<store::NewArchive>(json!({ "file": "/f", "keep_days": 1 })),
+        unknown::<store::NewBackup>(json!({ "file": "/f" })),
+        unknown::<token::NewToken>(json!({ "scope": "read" })),
+    ];
+    for why in sent {
+        assert!(why.contains("unknown field `more`"), "{why}");
+    }
+}
+
+/// Returns why `T` is not read from `fields` and one that it does not have.
+fn unknown<T: DeserializeOwned + Serialize>(mut fields: Value) -> String {
+    serde_json::from_value::<T>(fields.clone()).map(drop).unwrap();
+    fields["more"] = json!(1);
+    serde_json::from_value::<T>(fields).map(drop).unwrap_err().to_string()
+}
+
+/// Returns a sample of each shape as it is written, by the shape's name.
+fn samples() -> Vec<(&'static str, Value)> {
+    [said_of_cmux(), said_of_the_log(), said_of_the_store(), said_of_doors(), sent()].concat()
+}
+
+fn said_of_cmux() -> Vec<(&'static str, Value)> {
+    let notice = daemon::Notice { at: time(), kind: text(), text: text() };
+    let project = project::Project {
+        id: text(),
+        name: text(),
+        root: text(),
+        created_at: time(),
+        missing_since: Some(time()),
+    };
+    let daemon = daemon::DaemonStatus {
+        running: true,
+        ready: false,
+        pid: Some(1),
+        guard_pid: None,
+        version: text(),
+        port: Some(8000),
+        home: text(),
+        started_at: None,
+        safe_mode: None,
+    };
+    let store = daemon::StoreStatus {
+        status: text(),
+        why: None,
+        log: None,
+        head: 7,
+        bytes: 1 << 50,
+        free_bytes: 0,
+        last_snapshot_at: Some(time()),
+        notices: vec![notice.clone()],
+    };
+    let part = health::Part::degraded("so");
+    let health = health::Health {
+        status: health::Condition::Degraded,
+        api: health::Condition::Healthy,
+        frontend: health::Part::healthy(),
+        store: part.clone(),
+        tmux: health::Part::healthy(),
+        router: health::Part::healthy(),
+        kernel: health::Part::healthy(),
+        version: text(),
+        timestamp: time(),
+    };
+    let problem = problem::Problem { kind: text(), title: text(), status: 404, detail: text() };
+    let projects = project::Projects { projects: vec![project.clone()], next: Some(text()) };
+    let status = daemon::Status {
+        daemon: daemon.clone(),
+        store: store.clone(),
+        projects: vec![project.clone()],
+    };
+    vec![
+        ("StoreNotice", json!(notice)),
+        ("Project", json!(project)),
+        ("Projects", json!(projects)),
+        ("DaemonStatus", json!(daemon)),
+        ("StoreStatus", json!(store)),
+        ("Status", json!(status)),
+        ("Stopping", json!(daemon::Stopping { pid: 7 })),
+        ("Condition", json!(health::Condition::Healthy)),
+        ("Part", json!(part)),
+        ("Health", json!(health)),
+        ("Problem", json!(problem)),
+    ]
+}
+
+fn said_of_the_log() -> Vec<(&'static str, Value)> {
+    let event = event::Event {
+        id: 7,
+        v: 1,
+        at: time(),
+        kind: text(),
+        project: None,
+        agent: Some(text()),
+        run: None,
+        subject: None,
+        cause: None,
+        actor: text(),
+        data: json!({ "any": [1, null] }),
+    };
+    let events = event::Events { log: text(), events: vec![event.clone()], head: 7 };
+    vec![
+        ("Event", json!(event)),
+        ("Events", json!(events)),
+        ("Notice", json!(event::Notice::Hello { log: text(), head: 7 })),
+        ("Notice", json!(event::Notice::Reset)),
+        ("WebhookTaken", json!(webhook::WebhookTaken { event: 7, duplicate: false })),
+    ]
+}
+
+fn said_of_the_store() -> Vec<(&'static str, Value)> {
+    let misfit = store::Misfit { id: 7, why: text() };
+    let audit = store::Audit {
+        ok: false,
+        log: Some(text()),
+        events: 7,
+        head: 7,
+        anchors: 1,
+        misfit: Some(misfit.clone()),
+    };
+    let check = store::Check { ok: false, problems: vec![text()], events: 7, bytes: 7 };
+    let backup = store::Backup { file: text(), bytes: 7, sha256: text(), head: 7 };
+    let archive = store::Archive { file: text(), through: 7, events: 7, sha256: text() };
+    let restored = store::Restored { file: text(), log: text(), head: 7, replaced: None };
+    vec![
+        ("Misfit", json!(misfit)),
+        ("Audit", json!(audit)),
+        ("Check", json!(check)),
+        ("Backup", json!(backup)),
+        ("Archive", json!(archive)),
+        ("Restored", json!(restored)),
+    ]
+}
+
+fn said_of_doors() -> Vec<(&'static str, Value)> {
+    let token = token::Token {
+        id: text(),
+        name: text(),
+        scope: token::TokenScope::Operate,
+        created_at: time(),
+        expires_at: None,
+        revoked_at: Some(time()),
+    };
+    let session = session::Session {
+        id: text(),
+        how: session::SessionHow::Link,
+        opened_at: time(),
+        expires_at: time(),
+        current: true,
+    };
+    let who = who::Whoami {
+        principal: who::Principal::Token,
+        id: Some(text()),
+        scopes: vec![token::TokenScope::Read],
+    };
+    let sessions = session::Sessions { sessions: vec![session.clone()], next: None };
+    vec![
+        ("Token", json!(token)),
+        ("TokenScope", json!(token.scope)),
+        ("Tokens", json!(token::Tokens { tokens: vec![token.clone()], next: None })),
+        ("MadeToken", json!(token::MadeToken { token, secret: text() })),
+        ("Link", json!(link::Link { url: text(), expires_at: time() })),
+        ("Session", json!(session)),
+        ("SessionHow", json!(session.how)),
+        ("Sessions", json!(sessions)),
+        ("Principal", json!(who.principal)),
+        ("Whoami", json!(who)),
+    ]
+}
+
+fn sent() -> Vec<(&'static str, Value)> {
+    let token = token::NewToken {
+        name: Some(text()),
+        scope: token::TokenScope::Send,
+        expires_in_s: Some(60),
+    };
+    vec![
+        ("NewProject", json!(project::NewProject { root: text(), name: None })),
+        ("Login", json!(session::Login { password: text() })),
+        ("NewArchive", json!(store::NewArchive { file: text(), keep_days: 90 })),
+        ("NewBackup", json!(store::NewBackup { file: text() })),
+        ("NewToken", json!(token)),
+    ]
+}
+
+fn text() -> String {
+    "text".to_owned()
+}
+
+fn time() -> Time {
+    Time::from_millis(1_763_240_400_007)
+}
+
+/// Returns how `value` does not fit `schema`. A word that this does not know is a misfit, too, so that
+/// nothing goes unchecked.
+fn misfit(schema: &Value, value: &Value, components: &Map<String, Value>) -> Option<String> {
+    let Some(rules) = schema.as_object() else {
+        return (schema != true).then(|| format!("nothing fits {schema}"));
+    };
+    let fits = |schema: &Value| misfit(schema, value, components).is_none();
+    rules.iter().find_map(|(word, rule)| {
+        let holds = match word.as_str() {
+            "$ref" => {
+                let name = rule.as_str()?.strip_prefix("#/components/schemas/").unwrap();
+                return misfit(&components[name], value, components);
+            }
+            "type" => rule.as_array().unwrap_or(&vec![rule.clone()]).iter().any(|it| is(value, it)),
+            "properties" => return properties(rule, value, components),
+            "required" => {
+                rule.as_array()?.iter().all(|it| value.get(it.as_str().unwrap()).is_some())
+            }
+            "additionalProperties" => {
+                assert_eq!(rule, false);
+                value.as_object()?.keys().all(|name| schema["properties"].get(name).is_some())
+            }
+            "items" => {
+                return value.as_array()?.iter().find_map(|it| misfit(rule, it, components));
+            }
+            "enum" => rule.as_array()?.contains(value),
+            "const" => rule == value,
+            "oneOf" => rule.as_array()?.iter().filter(|it| fits(it)).count() == 1,
+            "anyOf" => rule.as_array()?.iter().any(fits),
+            "minimum" => value.as_f64().is_none_or(|it| Some(it) >= rule.as_f64()),
+            "maximum" => value.as_f64().is_none_or(|it| Some(it) <= rule.as_f64()),
+            "format" if rule == "date-time" && value.is_string() => {
+                serde_json::from_value::<Time>(value.clone()).is_ok()
+            }
+            "format" | "description" | "default" => true,
+            _ => false,
+        };
+        (!holds).then(|| format!("{value} does not fit {word}: {rule}"))
+    })
+}
+
+fn properties(rules: &Value, value: &Value, components: &Map<String, Value>) -> Option<String> {
+    rules.as_object()?.iter().find_map(|(name, rule)| misfit(rule, value.get(name)?, components))
+}
+
+fn is(value: &Value, kind: &Value) -> bool {
+    match kind.as_str().unwrap() {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        kind => panic!("{kind} is new here"),
+    }
+}
