@@ -1,5 +1,6 @@
 //! The typed client, over the daemon's own socket.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,20 +8,25 @@ use std::time::Duration;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
-use hyper::header::{CONTENT_TYPE, HOST};
-use hyper::{Method, Request};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
+use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
 use crate::daemon::{DaemonStatus, Status, Stopping};
 use crate::event::Events;
+use crate::health::Health;
+use crate::link::Link;
 use crate::problem::Problem;
 use crate::project::{NewProject, Project, Projects};
 use crate::store::{Archive, Audit, Backup, Check, NewArchive, NewBackup};
 use crate::stream::Stream;
+use crate::token::{MadeToken, NewToken, Tokens};
+use crate::who::Whoami;
 
 /// How long the daemon may take to answer, unless it is asked for something long.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
@@ -29,10 +35,12 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 const ANSWER_MAX: usize = 64 << 20;
 
 /// A way to the daemon of one home.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Client {
     socket: PathBuf,
     patience: Duration,
+    /// What proves who asks, to a daemon that does not know it by the connection.
+    token: Option<String>,
 }
 
 /// Why the daemon did not do as it was asked.
@@ -76,13 +84,45 @@ pub struct EventQuery {
 impl Client {
     /// Returns a way to the daemon that listens at `socket`. Nothing is tried yet.
     pub fn new(socket: &Path) -> Client {
-        Client { socket: socket.to_owned(), patience: ANSWER_WITHIN }
+        Client { socket: socket.to_owned(), patience: ANSWER_WITHIN, token: None }
+    }
+
+    /// Returns the same way, for whoever bears this token.
+    #[must_use]
+    pub fn with_token(self, token: Option<String>) -> Client {
+        Client { token, ..self }
     }
 
     /// Returns the same way, for a caller with more or less time.
     #[must_use]
     pub fn patient(self, patience: Duration) -> Client {
         Client { patience, ..self }
+    }
+
+    /// Asks how cmux is. That it is degraded is an answer, not an error.
+    pub async fn health(&self) -> Result<Health, ClientError> {
+        let asked = self.exchange(Method::GET, "/api/webhooks/health", None::<&()>);
+        let (status, bytes) = asked.await?;
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            // A door that is not open yet refuses with the same status, and a problem.
+            return serde_json::from_slice(&bytes).map_err(|_| refusal(status, &bytes));
+        }
+        read(&answer(status, bytes)?)
+    }
+
+    /// Asks for what is counted, as Prometheus reads it.
+    pub async fn metrics(&self) -> Result<String, ClientError> {
+        let bytes = self.ask(Method::GET, "/metrics", None::<&()>).await?;
+        String::from_utf8(bytes.into()).map_err(|error| ClientError::Nonsense(error.to_string()))
+    }
+
+    /// Asks for the description of the API.
+    pub async fn openapi(&self) -> Result<Value, ClientError> {
+        self.get("/api/openapi.json").await
+    }
+
+    pub async fn whoami(&self) -> Result<Whoami, ClientError> {
+        self.get("/api/whoami").await
     }
 
     pub async fn status(&self) -> Result<Status, ClientError> {
@@ -115,14 +155,34 @@ impl Client {
         self.ask(Method::DELETE, &path, None::<&()>).await.map(|_| ())
     }
 
+    pub async fn tokens(&self, after: Option<&str>) -> Result<Tokens, ClientError> {
+        let query = query(&[("cursor", after)]);
+        self.get(&format!("/api/tokens{query}")).await
+    }
+
+    pub async fn create_token(&self, new: &NewToken) -> Result<MadeToken, ClientError> {
+        self.send(Method::POST, "/api/tokens", Some(new)).await
+    }
+
+    pub async fn revoke_token(&self, id: &str) -> Result<(), ClientError> {
+        let path = format!("/api/tokens/{}", escape(id));
+        self.ask(Method::DELETE, &path, None::<&()>).await.map(|_| ())
+    }
+
+    /// Makes a one-time link to the dashboard.
+    pub async fn make_link(&self) -> Result<Link, ClientError> {
+        self.send(Method::POST, "/api/links", None::<&()>).await
+    }
+
     pub async fn events(&self, wanted: &EventQuery) -> Result<Events, ClientError> {
         self.get(&format!("/api/events{}", wanted.query())).await
     }
 
     /// Follows the log: all events after `since`, then each new one as it comes.
     pub async fn follow(&self, wanted: &EventQuery) -> Result<Stream, ClientError> {
+        let authorization = self.authorization()?;
         let socket = self.connect().await?;
-        Stream::open(socket, &format!("/api/ws{}", wanted.query())).await
+        Stream::open(socket, &format!("/api/ws{}", wanted.query()), authorization).await
     }
 
     pub async fn check(&self) -> Result<Check, ClientError> {
@@ -151,26 +211,38 @@ impl Client {
         path: &str,
         body: Option<&impl Serialize>,
     ) -> Result<T, ClientError> {
-        let bytes = self.ask(method, path, body).await?;
-        serde_json::from_slice(&bytes).map_err(|error| ClientError::Nonsense(error.to_string()))
+        read(&self.ask(method, path, body).await?)
     }
 
+    /// Asks, and returns what was answered if it was done as asked.
     async fn ask(
         &self,
         method: Method,
         path: &str,
         body: Option<&impl Serialize>,
     ) -> Result<Bytes, ClientError> {
-        let asked = self.ask_patiently(method, path, body);
-        timeout(self.patience, asked).await.unwrap_or(Err(ClientError::TimedOut(self.patience)))
+        let (status, bytes) = self.exchange(method, path, body).await?;
+        answer(status, bytes)
     }
 
-    async fn ask_patiently(
+    /// Asks, and returns what was answered, whatever it was.
+    async fn exchange(
         &self,
         method: Method,
         path: &str,
         body: Option<&impl Serialize>,
-    ) -> Result<Bytes, ClientError> {
+    ) -> Result<(StatusCode, Bytes), ClientError> {
+        let asked = self.exchange_patiently(method, path, body);
+        timeout(self.patience, asked).await.unwrap_or(Err(ClientError::TimedOut(self.patience)))
+    }
+
+    async fn exchange_patiently(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&impl Serialize>,
+    ) -> Result<(StatusCode, Bytes), ClientError> {
+        let authorization = self.authorization()?;
         let socket = self.connect().await?;
         let (mut sender, connection) =
             http1::handshake(TokioIo::new(socket)).await.map_err(broken)?;
@@ -181,23 +253,34 @@ impl Client {
                 .map_err(|error| ClientError::Nonsense(error.to_string()))?,
             None => Vec::new(),
         };
-        let request = Request::builder()
+        let mut request = Request::builder()
             .method(method)
             .uri(path)
             .header(HOST, "localhost")
             .header(CONTENT_TYPE, "application/json")
             .body(Full::new(Bytes::from(body)))
             .map_err(|error| ClientError::Nonsense(error.to_string()))?;
+        if let Some(authorization) = authorization {
+            request.headers_mut().insert(AUTHORIZATION, authorization);
+        }
         let response = sender.send_request(request).await.map_err(broken)?;
         let (status, body) = (response.status(), response.into_body());
         let read = Limited::new(body, ANSWER_MAX).collect().await;
         let bytes = read.map_err(|error| ClientError::Broken(error.to_string()))?.to_bytes();
-        if status.is_success() {
-            return Ok(bytes);
-        }
-        match serde_json::from_slice::<Problem>(&bytes) {
-            Ok(problem) => Err(ClientError::Refused(problem)),
-            Err(_) => Err(ClientError::Nonsense(format!("status {status} without a reason"))),
+        Ok((status, bytes))
+    }
+
+    /// Returns what is sent to prove who asks, if there is something.
+    fn authorization(&self) -> Result<Option<HeaderValue>, ClientError> {
+        let Some(token) = &self.token else { return Ok(None) };
+        let is_token = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
+        let value = HeaderValue::try_from(format!("Bearer {token}"));
+        match value {
+            Ok(mut value) if is_token => {
+                value.set_sensitive(true);
+                Ok(Some(value))
+            }
+            Ok(_) | Err(_) => Err(ClientError::Refused(bad_token())),
         }
     }
 
@@ -217,6 +300,45 @@ impl Client {
 fn is_absent(error: io::ErrorKind) -> bool {
     use io::ErrorKind::{ConnectionRefused, InvalidInput, NotADirectory, NotFound};
     matches!(error, NotFound | ConnectionRefused | NotADirectory | InvalidInput)
+}
+
+fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ClientError> {
+    serde_json::from_slice(bytes).map_err(|error| ClientError::Nonsense(error.to_string()))
+}
+
+/// Returns what was answered with `status`, or why that is a refusal.
+fn answer(status: StatusCode, bytes: Bytes) -> Result<Bytes, ClientError> {
+    if status.is_success() { Ok(bytes) } else { Err(refusal(status, &bytes)) }
+}
+
+fn refusal(status: StatusCode, bytes: &[u8]) -> ClientError {
+    match serde_json::from_slice::<Problem>(bytes) {
+        Ok(problem) => ClientError::Refused(problem),
+        Err(_) => ClientError::Nonsense(format!("status {status} without a reason")),
+    }
+}
+
+/// Says that a token is none, as the daemon would if it could be sent. What it holds is not told.
+fn bad_token() -> Problem {
+    Problem {
+        kind: "/problems/bad-token".to_owned(),
+        title: "Unauthorized".to_owned(),
+        status: StatusCode::UNAUTHORIZED.as_u16(),
+        detail: "the token is empty, or holds spaces or letters that no token has. See what \
+                 CMUX_TOKEN is set to, or unset it to ask as yourself"
+            .to_owned(),
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Client { socket, patience, token } = self;
+        f.debug_struct("Client")
+            .field("socket", socket)
+            .field("patience", patience)
+            .field("has_token", &token.is_some())
+            .finish()
+    }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is handed to map_err")]

@@ -1,8 +1,10 @@
 //! The log as it grows, over a WebSocket.
 
 use futures_util::StreamExt;
+use hyper::header::{AUTHORIZATION, HeaderValue};
 use serde_json::Value;
 use tokio::net::UnixStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
@@ -27,12 +29,19 @@ pub enum Told {
 }
 
 impl Stream {
-    pub(crate) async fn open(socket: UnixStream, path: &str) -> Result<Stream, ClientError> {
-        let url = format!("ws://localhost{path}");
+    pub(crate) async fn open(
+        socket: UnixStream,
+        path: &str,
+        authorization: Option<HeaderValue>,
+    ) -> Result<Stream, ClientError> {
+        let mut request = format!("ws://localhost{path}").into_client_request().map_err(broken)?;
+        if let Some(authorization) = authorization {
+            request.headers_mut().insert(AUTHORIZATION, authorization);
+        }
         let config = WebSocketConfig::default()
             .max_message_size(Some(FRAME_MAX))
             .max_frame_size(Some(FRAME_MAX));
-        let opened = client_async_with_config(url, socket, Some(config)).await;
+        let opened = client_async_with_config(request, socket, Some(config)).await;
         let (socket, _) = opened.map_err(refused)?;
         Ok(Stream { socket })
     }
