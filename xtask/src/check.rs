@@ -4,14 +4,16 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::tidy;
+use crate::{tidy, types};
 
 const FORMAT: &[&str] = &["fmt", "--all", "--check"];
 // Warnings are denied here and not in RUSTFLAGS, which would build every dependency again.
 const CLIPPY: &[&str] =
-    &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
-const NEXTEST: &[&str] = &["nextest", "run", "--workspace", "--locked"];
-const TEST: &[&str] = &["test", "--workspace", "--locked", "--no-fail-fast"];
+    &["clippy", "--workspace", "--all-targets", TYPES, "--locked", "--", "-D", "warnings"];
+const NEXTEST: &[&str] = &["nextest", "run", "--workspace", TYPES, "--locked"];
+const TEST: &[&str] = &["test", "--workspace", TYPES, "--locked", "--no-fail-fast"];
+// What writes the dashboard's types is not in the product, and is checked all the same.
+const TYPES: &str = "--features=cmux-wire/typescript";
 
 /// How one step ended.
 struct Outcome {
@@ -27,6 +29,7 @@ pub(crate) fn run(root: &Path) -> bool {
         step("format", || cargo(root, FORMAT)),
         step("tidy", || tidy::run(root)),
         step("clippy", || cargo(root, CLIPPY)),
+        step("types", || types::check(root)),
         step("tests", || cargo(root, tests)),
     ];
 
@@ -68,7 +71,7 @@ fn has_nextest(root: &Path) -> bool {
     version.status().is_ok_and(|status| status.success())
 }
 
-fn cargo_command(root: &Path) -> Command {
+pub(crate) fn cargo_command(root: &Path) -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(root);
     cargo

@@ -5,6 +5,7 @@
 mod check;
 mod tidy;
 mod tree;
+mod types;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,8 +13,9 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  check               format, tidy, clippy and tests: the whole gate
+  check               format, tidy, clippy, types and tests: the whole gate
   tidy                only the rules of this repository that no other tool knows
+  types               write the dashboard's types from cmux-wire
   release-migrations  list new migrations as released: from then on they may not change";
 
 fn main() -> ExitCode {
@@ -22,6 +24,7 @@ fn main() -> ExitCode {
     let passed = match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["check"] => check::run(&root),
         ["tidy"] => tidy::run(&root),
+        ["types"] => types::write(&root),
         ["release-migrations"] => tidy::release_migrations(&root),
         _ => {
             eprintln!("{USAGE}");

@@ -1,0 +1,304 @@
+// Written by `cargo xtask types` from cmux-wire. Do not edit.
+//
+// A number is exact: ids, sizes and counts stay below 2^53.
+
+/** A moment. */
+export type Time = string;
+
+/** Whether a daemon runs, and which. Also what `cmux daemon status --json` prints. */
+export type DaemonStatus = {
+  running: boolean;
+  ready: boolean;
+  pid: number | null;
+  guard_pid: number | null;
+  version: string;
+  port: number | null;
+  home: string;
+  started_at: Time | null;
+  /** Why nothing but reading is possible, if that is so. */
+  safe_mode: string | null;
+};
+
+/** Something a person should know. */
+export type StoreNotice = {
+  at: Time;
+  kind: string;
+  text: string;
+};
+
+/** Everything at a glance. */
+export type Status = {
+  daemon: DaemonStatus;
+  store: StoreStatus;
+  projects: Array<Project>;
+};
+
+/** The daemon was asked to stop, and does. */
+export type Stopping = {
+  pid: number;
+};
+
+/** How the store is. */
+export type StoreStatus = {
+  /** `healthy` or `degraded`. */
+  status: string;
+  why: string | null;
+  log: string | null;
+  head: number;
+  bytes: number;
+  free_bytes: number;
+  last_snapshot_at: Time | null;
+  /** What a person should know, such as that the store was mended and what is missing since. */
+  notices: Array<StoreNotice>;
+};
+
+/** Something that happened. */
+export type Event = {
+  id: number;
+  v: number;
+  at: Time;
+  /** `noun.verb`. */
+  kind: string;
+  project: string | null;
+  agent: string | null;
+  run: string | null;
+  subject: string | null;
+  cause: string | null;
+  actor: string;
+  data: unknown;
+};
+
+/** A stretch of the log, oldest first. */
+export type Events = {
+  log: string;
+  events: Array<Event>;
+  /** The newest event there is. */
+  head: number;
+};
+
+/** What a client of the stream is told besides events. */
+export type Notice = {
+  "kind": "hello";
+  log: string;
+  head: number;
+} | {
+  "kind": "reset";
+} | {
+  "kind": "lagged";
+  resume: number;
+} | {
+  "kind": "goodbye";
+  retry_ms: number;
+};
+
+/** Whether something does what it is there for. */
+export type Condition = "healthy" | "degraded";
+
+/** How cmux is. Degraded is answered with 503. */
+export type Health = {
+  status: Condition;
+  api: Condition;
+  frontend: Part;
+  store: Part;
+  tmux: Part;
+  router: Part;
+  kernel: Part;
+  version: string;
+  timestamp: Time;
+};
+
+/** How a part of cmux is. */
+export type Part = {
+  status: Condition;
+  /** What is wrong with it, if something is. */
+  why?: string | null;
+};
+
+/** A way into the dashboard, for whoever follows it first. */
+export type Link = {
+  url: string;
+  expires_at: Time;
+};
+
+/** What went wrong. */
+export type Problem = {
+  /** A name that programs can rely on: `/problems/<slug>`. */
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+};
+
+/** A folder that agents work in. */
+export type Project = {
+  id: string;
+  name: string;
+  root: string;
+  created_at: Time;
+  /** Since when the folder is not there, if it is not. */
+  missing_since: Time | null;
+};
+
+/** A page of projects. */
+export type Projects = {
+  projects: Array<Project>;
+  /** What to ask for to get the next page, if there is one. */
+  next: string | null;
+};
+
+/** A browser that was let in. */
+export type Session = {
+  id: string;
+  how: SessionHow;
+  opened_at: Time;
+  expires_at: Time;
+  /** Whether it is the one that asks. */
+  current: boolean;
+};
+
+/** By what a browser was let in. */
+export type SessionHow = "link" | "password";
+
+/** A page of sessions. */
+export type Sessions = {
+  sessions: Array<Session>;
+  /** What to ask for to get the next page, if there is one. */
+  next: string | null;
+};
+
+/** A file of old events. */
+export type Archive = {
+  file: string;
+  /** The newest event in it. */
+  through: number;
+  events: number;
+  sha256: string;
+};
+
+/** What a walk along the log's hashes found. */
+export type Audit = {
+  ok: boolean;
+  log: string | null;
+  events: number;
+  head: number;
+  /** How many backups' notes were held against it. */
+  anchors: number;
+  /** The first event that does not fit. */
+  misfit: Misfit | null;
+};
+
+/** A copy of the store. */
+export type Backup = {
+  file: string;
+  bytes: number;
+  sha256: string;
+  /** The newest event in it. */
+  head: number;
+};
+
+/** What a check of the store found. */
+export type Check = {
+  ok: boolean;
+  problems: Array<string>;
+  events: number;
+  bytes: number;
+};
+
+/** An event that does not fit. */
+export type Misfit = {
+  id: number;
+  why: string;
+};
+
+/** A backup that was put in the store's place. */
+export type Restored = {
+  file: string;
+  /** The id of the log that has begun. */
+  log: string;
+  head: number;
+  /** Where what was there before has been moved. */
+  replaced: string | null;
+};
+
+/** A token that was made, with what proves it. Nobody can be told that again. */
+export type MadeToken = {
+  token: Token;
+  /** What is sent as `Authorization: Bearer …`. */
+  secret: string;
+};
+
+/** A token, without what proves it. */
+export type Token = {
+  id: string;
+  name: string;
+  scope: TokenScope;
+  created_at: Time;
+  /** From when on it is refused. Without it, never. */
+  expires_at: Time | null;
+  revoked_at: Time | null;
+};
+
+/** What a token lets its bearer do. Each lets it do what those before it do, too. */
+export type TokenScope = "read" | "send" | "operate";
+
+/** A page of tokens. */
+export type Tokens = {
+  tokens: Array<Token>;
+  /** What to ask for to get the next page, if there is one. */
+  next: string | null;
+};
+
+/** A delivery that was stored. */
+export type WebhookTaken = {
+  /** The event that it became. */
+  event: number;
+  /** Whether it had been taken before, so that nothing new has come of it. */
+  duplicate: boolean;
+};
+
+/** A kind of asker. */
+export type Principal = "operator" | "agent" | "token" | "stranger";
+
+/** Whom the daemon takes the asker for, and what that one may do. */
+export type Whoami = {
+  principal: Principal;
+  /** The agent's, token's or session's, if it is one. */
+  id: string | null;
+  scopes: Array<TokenScope>;
+};
+
+/** Asks for a project. */
+export type NewProject = {
+  /** An absolute path. */
+  root: string;
+  /** The folder's own name unless it is said. */
+  name?: string | null;
+};
+
+/** Asks to be let in by password. */
+export type Login = {
+  password: string;
+};
+
+/** Asks for old events to be written to a file and taken out of the store. */
+export type NewArchive = {
+  /** An absolute path, at which there must be nothing. */
+  file: string;
+  /** Events of the last so many days stay. */
+  keep_days: number;
+};
+
+/** Asks for a copy of the store. */
+export type NewBackup = {
+  /** An absolute path, at which there must be nothing. */
+  file: string;
+};
+
+/** Asks for a token. */
+export type NewToken = {
+  /** What it is for; the daemon finds a name unless it is said. */
+  name?: string | null;
+  scope: TokenScope;
+  /** For how long it is good: 30 days unless it is said, and `null` for ever. */
+  expires_in_s?: number | null;
+};
