@@ -4,13 +4,16 @@ use cmux_core::id::EventId;
 use cmux_core::time::Timestamp;
 use rusqlite::{Connection, params};
 
-use crate::{Head, StoreError, View, chain, logs};
+use crate::{Head, StoreError, View, archive, chain, logs};
 
 /// The version of the shape in which events are written.
 pub(crate) const VERSION: u32 = 1;
 
 /// The most rows that are read at once.
 pub const PAGE_MAX: u32 = 1000;
+
+/// About how long a row is besides its data, in bytes.
+const ROW_BYTES: usize = 256;
 
 /// An event, as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +41,32 @@ pub struct Filter {
     pub project: Option<String>,
     pub agent: Option<String>,
     pub kind: Option<String>,
+}
+
+impl Filter {
+    /// Returns whether an event of this kind, project and agent is let through, which is what
+    /// `conditions` asks of SQLite.
+    pub fn lets(&self, kind: &str, project: Option<&str>, agent: Option<&str>) -> bool {
+        let is_wanted = |wanted: &Option<String>, found: Option<&str>| {
+            wanted.as_deref().is_none_or(|wanted| found == Some(wanted))
+        };
+        let is_kind = match self.kind.as_deref() {
+            Some(start) if start.ends_with('.') => {
+                kind.strip_prefix(start).is_some_and(|rest| !rest.starts_with(char::MAX))
+            }
+            Some(_) | None => is_wanted(&self.kind, Some(kind)),
+        };
+        is_kind && is_wanted(&self.project, project) && is_wanted(&self.agent, agent)
+    }
+}
+
+/// A part of the log that is not too long to hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// Oldest first.
+    pub rows: Vec<Row>,
+    /// How far it goes: there is nothing else up to this event that was asked for.
+    pub through: EventId,
 }
 
 pub(crate) fn insert(db: &Connection, row: &Row) -> Result<(), StoreError> {
@@ -121,6 +150,59 @@ pub fn after(
     rows.collect()
 }
 
+/// Returns the events after `since` that `filter` lets through, as many as are no longer than `bytes_max`
+/// together. If there is one, one is returned, however long it is.
+pub fn stretch(
+    view: View<'_>,
+    since: EventId,
+    bytes_max: usize,
+    filter: &Filter,
+) -> Result<Stretch, StoreError> {
+    let mut query = view.db.prepare_cached(&format!(
+        "SELECT * FROM events WHERE id > ?1{} ORDER BY id LIMIT ?5",
+        conditions(filter)
+    ))?;
+    let found = query.query_and_then(
+        params![since.0, filter.project, filter.agent, filter.kind, PAGE_MAX],
+        read,
+    )?;
+    let (mut rows, mut bytes, mut is_cut) = (Vec::new(), 0, false);
+    for row in found {
+        let row = row?;
+        bytes += ROW_BYTES + row.data.len();
+        if bytes > bytes_max && !rows.is_empty() {
+            is_cut = true;
+            break;
+        }
+        rows.push(row);
+    }
+    is_cut |= rows.len() == PAGE_MAX as usize;
+    let last = rows.last().map_or(since, |last| last.id);
+    // What the filter held back need not be looked at again.
+    let through =
+        if is_cut { last } else { newest_id(view)?.map_or(last, |newest| newest.max(last)) };
+    Ok(Stretch { rows, through })
+}
+
+/// Returns the newest event that is not in the store any more because it was archived, if it is after
+/// `since`: whoever has read up to there has missed something.
+pub fn archived_after(view: View<'_>, since: EventId) -> Result<Option<EventId>, StoreError> {
+    let Some((archived, _)) = logs::checkpoint(view)?.filter(|(archived, _)| *archived > since)
+    else {
+        return Ok(None);
+    };
+    // Rows are taken out a little at a time.
+    let gone =
+        archive::oldest(view)?.map_or(archived, |oldest| archived.min(EventId(oldest.0 - 1)));
+    Ok(Some(gone).filter(|gone| *gone > since))
+}
+
+/// Returns the newest event that is in the store, taking its word for it.
+pub fn newest_id(view: View<'_>) -> Result<Option<EventId>, StoreError> {
+    let mut query = view.db.prepare_cached("SELECT max(id) FROM events")?;
+    Ok(query.query_row([], |row| row.get::<_, Option<i64>>(0))?.map(EventId))
+}
+
 /// Returns the newest events that `filter` lets through, oldest first, `limit` at most.
 pub fn newest(view: View<'_>, limit: u32, filter: &Filter) -> Result<Vec<Row>, StoreError> {
     let mut query = view.db.prepare_cached(&format!(
@@ -175,20 +257,26 @@ pub fn count(view: View<'_>) -> Result<u64, StoreError> {
 }
 
 pub(crate) fn read(row: &rusqlite::Row<'_>) -> Result<Row, StoreError> {
+    read_from(row, 0)
+}
+
+/// Reads a row of `SELECT …, * FROM events`, in which the first column of an event is at the place
+/// `first`. To look columns up by their names would take longer; migrations only add some after these.
+pub(crate) fn read_from(row: &rusqlite::Row<'_>, first: usize) -> Result<Row, StoreError> {
     Ok(Row {
-        id: EventId(row.get("id")?),
-        v: row.get("v")?,
-        at: Timestamp(row.get("at")?),
-        kind: row.get("kind")?,
-        project: row.get("project")?,
-        agent: row.get("agent")?,
-        run: row.get("run")?,
-        subject: row.get("subject")?,
-        cause: row.get("cause")?,
-        actor: row.get("actor")?,
-        data: row.get("data")?,
-        payload: row.get("payload")?,
-        prev: row.get("prev")?,
-        hash: row.get("hash")?,
+        id: EventId(row.get(first)?),
+        v: row.get(first + 1)?,
+        at: Timestamp(row.get(first + 2)?),
+        kind: row.get(first + 3)?,
+        project: row.get(first + 4)?,
+        agent: row.get(first + 5)?,
+        run: row.get(first + 6)?,
+        subject: row.get(first + 7)?,
+        cause: row.get(first + 8)?,
+        actor: row.get(first + 9)?,
+        data: row.get(first + 10)?,
+        payload: row.get(first + 11)?,
+        prev: row.get(first + 12)?,
+        hash: row.get(first + 13)?,
     })
 }

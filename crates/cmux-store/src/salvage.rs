@@ -133,7 +133,7 @@ fn name_tables(
 fn salvage_events(old: &Connection, new: &Connection) -> Result<Salvaged, StoreError> {
     let mut newest = EventId(0);
     each_readable(old, "events", |row| {
-        let Ok(row) = events::read(row) else { return Ok(()) };
+        let Ok(row) = events::read_from(row, 1) else { return Ok(()) };
         let fits = chain::hash(&row) == row.hash;
         // An id that its row does not vouch for is believed only where it is the next.
         if fits || row.id.0.checked_sub(1) == Some(newest.0) {

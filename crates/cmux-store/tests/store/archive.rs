@@ -3,7 +3,7 @@
 use std::fs;
 
 use cmux_core::id::EventId;
-use cmux_store::{StoreError, archive, logs, repair};
+use cmux_store::{Store, StoreError, archive, events, logs, repair};
 use serde_json::Value;
 
 use crate::world::{LATER, NOW, World, all, check_whole, ids, tell};
@@ -35,6 +35,32 @@ fn events_that_were_archived_are_in_the_file_and_not_in_the_store() {
     drop(store);
     let opened = world.open_at(2, LATER).unwrap();
     assert_eq!((opened.news, ids(&all(opened.store.view()))), (vec![], vec![5, 6, 7, 8, 9]));
+}
+
+#[test]
+fn whoever_has_not_read_what_was_taken_out_has_missed_it() {
+    let world = World::new();
+    let mut store = world.open();
+    tell(&mut store, 9);
+    check_missed(&store, [(-5, None), (0, None), (9, None)]);
+    let file = world.folder().join("old.jsonl");
+    let archived = archive::export(store.view(), EventId(4), &file).unwrap();
+    store.turn(|tx| archive::note(tx, &archived, NOW)).unwrap();
+    check_missed(&store, [(0, None), (3, None), (4, None)]);
+    // They go a few at a time, and until then they are there.
+    store.turn(|tx| archive::trim(tx, EventId(2))).unwrap();
+    check_missed(&store, [(0, Some(2)), (1, Some(2)), (2, None)]);
+    store.turn(|tx| archive::trim(tx, EventId(4))).unwrap();
+    check_missed(&store, [(-5, Some(4)), (3, Some(4)), (4, None)]);
+}
+
+/// Checks what is missed by those who have read up to some event.
+#[track_caller]
+fn check_missed(store: &Store, expected: [(i64, Option<i64>); 3]) {
+    for (since, missed) in expected {
+        let found = events::archived_after(store.view(), EventId(since)).unwrap();
+        assert_eq!(found, missed.map(EventId), "since {since}");
+    }
 }
 
 #[test]

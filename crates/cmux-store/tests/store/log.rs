@@ -75,6 +75,58 @@ fn a_filter_lets_through_what_it_names() {
 }
 
 #[test]
+fn a_filter_lets_through_in_memory_what_it_lets_through_in_the_store() {
+    let world = World::new();
+    let mut store = world.open();
+    let names =
+        [None, Some(""), Some("a"), Some("a."), Some("a.b"), Some("b"), Some("A"), Some("ä.")];
+    let kinds = ["", ".", "a", "a.", "a.b", "a.b.c", "a/b", "a\u{10ffff}", "a.\u{10ffff}x", "ä.b"];
+    let all: Vec<_> =
+        kinds.iter().flat_map(|kind| names.map(|name| (*kind, name, names[2]))).collect();
+    tell(&mut store, i64::try_from(all.len()).unwrap());
+    let raw = world.raw();
+    for (id, (kind, project, agent)) in (1_i64..).zip(&all) {
+        let update = "UPDATE events SET kind = ?2, project = ?3, agent = ?4 WHERE id = ?1";
+        raw.execute(update, rusqlite::params![id, kind, project, agent]).unwrap();
+    }
+    let text = |text: Option<&str>| text.map(ToOwned::to_owned);
+    for kind in kinds.iter().map(|kind| Some(*kind)).chain([None]) {
+        for (project, agent) in names.into_iter().flat_map(|it| [(it, None), (it, it)]) {
+            let filter = Filter { project: text(project), agent: text(agent), kind: text(kind) };
+            let lets = (1..).zip(&all).filter(|(_, it)| filter.lets(it.0, it.1, it.2));
+            let lets: Vec<i64> = lets.map(|(id, _)| id).collect();
+            let found = events::after(store.view(), EventId(0), PAGE_MAX, &filter).unwrap();
+            assert_eq!(ids(&found), lets, "{filter:?}");
+        }
+    }
+}
+
+#[test]
+fn a_stretch_is_no_longer_than_it_may_be_and_has_one_event_at_least() {
+    let world = World::new();
+    let mut store = world.open();
+    tell_of_two_projects(&mut store);
+    world.tamper("UPDATE events SET data = json_object('x', hex(zeroblob(5000))) WHERE id = 3");
+    let any = Filter::default();
+    let of_b = Filter { project: Some(project(2).id.to_string()), ..any.clone() };
+    for (since, bytes_max, filter, expected, through) in [
+        (0, 1 << 20, &any, &[1, 2, 3, 4, 5, 6][..], 6),
+        (0, 5000, &any, &[1, 2], 2),
+        (2, 5000, &any, &[3], 3),
+        (3, 5000, &any, &[4, 5, 6], 6),
+        (6, 5000, &any, &[], 6),
+        (9, 5000, &any, &[], 9),
+        (-9, 0, &any, &[1], 1),
+        (0, 1 << 20, &of_b, &[3, 5], 6),
+        (0, 5000, &of_b, &[3], 3),
+        (5, 5000, &of_b, &[], 6),
+    ] {
+        let stretch = events::stretch(store.view(), EventId(since), bytes_max, filter).unwrap();
+        assert_eq!((&ids(&stretch.rows)[..], stretch.through), (expected, EventId(through)));
+    }
+}
+
+#[test]
 fn the_log_is_read_page_by_page() {
     let world = World::new();
     let mut store = world.open();
