@@ -33,6 +33,9 @@ pub struct Events {
     pub events: Vec<Event>,
     /// The newest event there is.
     pub head: i64,
+    /// The newest event that is missing here because it was archived, if that is after the one asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archived_through: Option<i64>,
 }
 
 /// What a client of the stream is told besides events.
@@ -44,6 +47,8 @@ pub enum Notice {
     Hello { log: String, head: i64 },
     /// The client's place is in a log that is over: begin again.
     Reset,
+    /// The events up to this one were archived and are no longer here. What follows comes after it.
+    Archived { through: i64 },
     /// The client is too slow. Resume after this event.
     Lagged { resume: i64 },
     /// The daemon stops. Come back after so long.

@@ -1,5 +1,7 @@
 //! The log as it grows, over a WebSocket.
 
+use std::ops::Deref;
+
 use futures_util::StreamExt;
 use hyper::header::{AUTHORIZATION, HeaderValue};
 use serde_json::Value;
@@ -13,7 +15,7 @@ use crate::client::ClientError;
 use crate::event::{Event, Notice};
 
 /// The longest frame that is taken, in bytes.
-const FRAME_MAX: usize = 16 << 20;
+pub const FRAME_MAX: usize = 16 << 20;
 
 /// A connection over which the log is told.
 #[derive(Debug)]
@@ -48,10 +50,17 @@ impl Stream {
 
     /// Returns what is told next, or nothing once the daemon has closed the connection.
     pub async fn next(&mut self) -> Result<Option<Told>, ClientError> {
+        self.next_text().await?.as_deref().map(read).transpose()
+    }
+
+    /// Returns what is told next, as it is said, for a client that passes it on.
+    pub async fn next_text(
+        &mut self,
+    ) -> Result<Option<impl Deref<Target = str> + use<>>, ClientError> {
         loop {
             let Some(message) = self.socket.next().await else { return Ok(None) };
             match message.map_err(broken)? {
-                Message::Text(text) => return read(&text).map(Some),
+                Message::Text(text) => return Ok(Some(text)),
                 Message::Close(_) => return Ok(None),
                 // Pings are answered by the library.
                 Message::Binary(_) | Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
@@ -104,6 +113,8 @@ mod tests {
         let event = r#"{"id":1,"v":1,"at":"2025-11-15T21:00:00.000Z","kind":"daemon.started",
             "project":null,"agent":null,"run":null,"subject":null,"cause":null,"actor":"cmux","data":{}}"#;
         assert!(matches!(read(event).unwrap(), Told::Event(event) if event.id == 1));
+        let archived = r#"{"kind":"archived","through":9}"#;
+        assert_eq!(read(archived).unwrap(), Told::Notice(Notice::Archived { through: 9 }));
         assert!(read("{}").is_err());
     }
 }

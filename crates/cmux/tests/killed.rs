@@ -294,9 +294,9 @@ impl<'a> Follower<'a> {
                     assert!(head >= self.head(), "what was told is gone");
                     assert_eq!(*self.log.get_or_insert(log.clone()), log, "another log");
                 }
-                Told::Notice(notice @ (Notice::Reset | Notice::Goodbye { .. })) => {
-                    panic!("{notice:?}")
-                }
+                Told::Notice(
+                    notice @ (Notice::Reset | Notice::Archived { .. } | Notice::Goodbye { .. }),
+                ) => panic!("{notice:?}"),
                 Told::Notice(Notice::Lagged { .. }) => return,
             }
         }

@@ -54,7 +54,9 @@ pub(crate) async fn list(
         };
         let log = logs::current(view)?.map_or_else(String::new, |log| log.to_string());
         let events = rows.into_iter().map(say).collect::<Result<_, _>>()?;
-        Ok(wire::Events { log, events, head: events::head(view)?.id.0 })
+        let missing = wanted.since.map(|since| events::archived_after(view, EventId(since)));
+        let archived_through = missing.transpose()?.flatten().map(|id| id.0);
+        Ok(wire::Events { log, events, head: events::head(view)?.id.0, archived_through })
     });
     found.await.map(Json)
 }

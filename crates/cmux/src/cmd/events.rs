@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use cmux_wire::client::{Client, ClientError, EventQuery};
-use cmux_wire::event::{Event, Notice};
+use cmux_wire::event::{self as wire, Event, Notice};
 use cmux_wire::stream::Told;
 
 use crate::cli::{Common, wait};
@@ -52,10 +52,18 @@ impl Events {
         };
         wait(async {
             let past = client.events(&query).await?;
+            if let Some(through) = past.archived_through {
+                tell_archived(through, say)?;
+            }
             for event in &past.events {
                 show(event, say)?;
             }
             if !self.follow {
+                if !say.json
+                    && let Some(last) = cut_at(&past, &query)
+                {
+                    aside(&format!("there may be more: go on with --since {last}"));
+                }
                 return Ok(());
             }
             let since = past.events.last().map_or(past.head, |last| last.id);
@@ -104,6 +112,10 @@ fn hear(told: Told, query: &mut EventQuery, say: Say) -> Result<(), Fail> {
             // The numbers begin again, which a script must know as well.
             if say.json { say.json(&Notice::Reset) } else { Ok(()) }
         }
+        Told::Notice(Notice::Archived { through }) => {
+            query.since = Some(through);
+            tell_archived(through, say)
+        }
         Told::Notice(Notice::Lagged { resume }) => {
             query.since = Some(resume);
             Ok(())
@@ -113,6 +125,22 @@ fn hear(told: Told, query: &mut EventQuery, say: Say) -> Result<(), Fail> {
             Ok(())
         }
     }
+}
+
+/// Returns the last of `past`, if it is no more than what was asked for after some event and the log
+/// goes on.
+fn cut_at(past: &wire::Events, query: &EventQuery) -> Option<i64> {
+    let last = past.events.last()?.id;
+    let is_cut = query.since.is_some()
+        && query.limit.is_some_and(|limit| past.events.len() >= limit as usize)
+        && last < past.head;
+    is_cut.then_some(last)
+}
+
+/// Tells that events are missing, which a script must know as well.
+fn tell_archived(through: i64, say: Say) -> Result<(), Fail> {
+    aside(&format!("the events up to {through} were archived and are no longer here"));
+    if say.json { say.json(&Notice::Archived { through }) } else { Ok(()) }
 }
 
 fn show(event: &Event, say: Say) -> Result<(), Fail> {
