@@ -20,6 +20,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::{error, info, warn};
 
+use crate::feed::Feed;
 use crate::hands::Hands;
 use crate::heartbeat::Heartbeat;
 use crate::http::{self, App, Facts};
@@ -174,11 +175,14 @@ async fn live(
     let (stop, mut stop_asked) = mpsc::channel(1);
     let (faults, mut fault) = mpsc::channel(1);
     let (clients, clients_gone) = mpsc::channel(1);
+    let signs = mind.as_ref().map(|mind| mind.signs.clone());
+    let readers = Readers::of(&life.home.database());
     let app = Arc::new(App {
+        feed: Feed::start(signs.as_ref(), &readers, faults.clone()),
         facts: facts(&life, port),
         inbox: mind.as_ref().map(|mind| mind.inbox.clone()),
-        signs: mind.as_ref().map(|mind| mind.signs.clone()),
-        readers: Readers::of(&life.home.database()),
+        signs,
+        readers,
         closing: closing_seen.clone(),
         stop,
         faults,

@@ -21,6 +21,8 @@ use cmux_drivers::home::Home;
 use cmux_store::{StoreError, View, repair};
 use tokio::sync::{mpsc, watch};
 
+use crate::feed::Feed;
+pub(crate) use crate::http::events::say as say_event;
 use crate::http::problem::Oops;
 use crate::inbox::{Inbox, Signs};
 use crate::readers::Readers;
@@ -36,6 +38,8 @@ pub(crate) struct App {
     pub(crate) inbox: Option<Inbox>,
     pub(crate) signs: Option<Signs>,
     pub(crate) readers: Readers,
+    /// Where the log is told.
+    pub(crate) feed: Feed,
     pub(crate) closing: watch::Receiver<bool>,
     pub(crate) stop: mpsc::Sender<()>,
     /// Takes note of damage that a reader found.

@@ -1,6 +1,7 @@
 //! The house: one loop that hears, remembers, plans and acts, and the doors to it.
 
 pub mod boot;
+mod feed;
 mod hands;
 mod hear;
 mod heartbeat;

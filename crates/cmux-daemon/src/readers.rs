@@ -27,6 +27,11 @@ impl Readers {
         }
     }
 
+    /// Returns other connections to the same store, which need not wait for these.
+    pub(crate) fn another(&self) -> Readers {
+        Readers::of(&self.path)
+    }
+
     /// Returns what `work` finds, on a thread that may wait for the disk.
     pub(crate) async fn read<T: Send + 'static>(
         &self,

@@ -1,34 +1,53 @@
-//! The log over a WebSocket. Each client reads by its own cursor: what it was told last is all that is
-//! known of it, so there is no gap between what was and what comes.
+//! The log over a WebSocket.
+//!
+//! A client's whole state is its cursor: the last event it was told, or that its filter held back. It
+//! listens to the feed before it reads the log, and takes a batch of the feed only if that joins on, which
+//! is to say that it follows on an event that is not after the cursor; of such a batch it skips what is
+//! not after the cursor. If a batch does not join on, or the feed says that some were dropped, it reads the
+//! log from the cursor. So every event after the cursor comes next, whichever way it comes: there is no gap
+//! and nothing comes twice, however slow or late anybody is.
+//!
+//! How far behind a client is does not matter: it holds a batch and no more, and reads at its own pace.
+//! Only one that stops accepting is let go.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use axum::body::Bytes;
 use axum::extract::State;
-use axum::extract::ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::http::StatusCode;
 use axum::response::Response;
 use cmux_core::id::EventId;
-use cmux_store::{events, logs};
+use cmux_store::events::{self, Filter};
+use cmux_store::logs;
 use cmux_wire::event::Notice;
-use futures_util::StreamExt;
-use serde::Serialize;
-use tokio::sync::watch;
-use tokio::time::Instant;
+use cmux_wire::stream::FRAME_MAX;
+use futures_util::{SinkExt, StreamExt};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout};
+use tracing::info;
 
+use crate::feed::{Batch, Feed, Place};
 use crate::http::App;
-use crate::http::events::{Wanted, say};
+use crate::http::events::Wanted;
 use crate::http::extract::Query;
 use crate::http::problem::Oops;
 use crate::serve::closed;
 
-/// How many events are read at once.
-const PAGE: u32 = 500;
+/// How much is gathered before it is written, in bytes. No message is taken while this much waits, so a
+/// client holds this and one message.
+const WRITE_BYTES: usize = 64 << 10;
 
-/// How long a client may take to accept what it is told.
-const ACCEPT_WITHIN: Duration = Duration::from_secs(10);
+/// The longest message that is heard, in bytes. What clients say is not listened to.
+const HEARD_MAX: usize = 4 << 10;
 
-/// How often a quiet connection is tried.
-const PING_EVERY: Duration = Duration::from_secs(20);
+/// How long a client that accepts nothing is waited for when the daemon stops, and how long any is told
+/// what it has missed until then.
+const STALLED_MAX: Duration = Duration::from_secs(3);
+const GOODBYE_WITHIN: Duration = Duration::from_secs(7);
 
 /// When a client should come back after the daemon has stopped.
 const RETRY_MS: u64 = 1000;
@@ -38,109 +57,252 @@ pub(crate) async fn follow(
     Query(wanted): Query<Wanted>,
     upgrade: WebSocketUpgrade,
 ) -> Result<Response, Oops> {
-    let place = app.read(|view| Ok((logs::current(view)?, events::head(view)?.id))).await?;
-    let log = place.0.map_or_else(String::new, |log| log.to_string());
-    Ok(upgrade.on_upgrade(move |socket| async move {
-        let told = Telling { app: app.clone(), socket, wanted, log, head: place.1 };
-        // A client that leaves is no error.
-        let _ = told.tell().await;
-        drop(app);
+    let leave = Leave { closing: app.closing.clone(), counted: app.clients.clone() };
+    open(&app.feed, wanted, leave, upgrade).await
+}
+
+/// What a client needs to know of the end.
+struct Leave {
+    closing: watch::Receiver<bool>,
+    /// Held until the client is gone.
+    counted: mpsc::Sender<()>,
+}
+
+/// Answers that the log is about to be told, or why it is not.
+async fn open(
+    feed: &Feed,
+    wanted: Wanted,
+    leave: Leave,
+    upgrade: WebSocketUpgrade,
+) -> Result<Response, Oops> {
+    let place = feed.enter().ok_or_else(|| too_many(feed.limits.clients_max))?;
+    let found = feed.read(|view| Ok((logs::current(view)?, events::head(view)?.id))).await;
+    let (log, head) = found.map_err(|error| Oops::from(&error))?;
+    let log = log.map_or_else(String::new, |log| log.to_string());
+    let feed = feed.clone();
+    let upgrade = upgrade
+        .read_buffer_size(HEARD_MAX)
+        .max_message_size(HEARD_MAX)
+        .max_frame_size(HEARD_MAX)
+        .write_buffer_size(WRITE_BYTES)
+        .max_write_buffer_size(WRITE_BYTES + FRAME_MAX);
+    Ok(upgrade.on_upgrade(move |socket| {
+        let (filter, cursor) = (wanted.filter(), head);
+        let telling = Telling { feed, socket, wanted, filter, log, head, cursor, leave, place };
+        telling.tell()
     }))
+}
+
+fn too_many(max: u64) -> Oops {
+    let detail = format!("{max} clients follow the log already: close some and try again");
+    Oops::new(StatusCode::SERVICE_UNAVAILABLE, "too-many-clients", detail)
 }
 
 /// One client, being told.
 struct Telling {
-    app: Arc<App>,
+    feed: Feed,
     socket: WebSocket,
     wanted: Wanted,
+    filter: Filter,
     log: String,
+    /// The newest event when it came.
     head: EventId,
+    cursor: EventId,
+    leave: Leave,
+    place: Place,
 }
 
-/// The client is gone, or must go.
-struct Gone;
+/// Why a client is told no more.
+enum Over {
+    /// It is gone, or must go.
+    Gone,
+    /// It does not accept what it is told.
+    Slow,
+}
 
 impl Telling {
-    async fn tell(mut self) -> Result<(), Gone> {
-        let _counted = self.app.clients.clone();
-        let hello = Notice::Hello { log: self.log.clone(), head: self.head.0 };
-        self.say(&hello).await?;
-        let mut cursor = match self.wanted.since {
-            Some(since) if self.is_elsewhere(since) => {
-                self.say(&Notice::Reset).await?;
-                EventId(0)
-            }
-            Some(since) => EventId(since),
-            None => self.head,
-        };
-        // In safe mode nothing new happens.
-        let quiet = watch::Sender::new(self.head);
-        let mut head = match &self.app.signs {
-            Some(signs) => signs.head.clone(),
-            None => quiet.subscribe(),
-        };
-        let mut pings = tokio::time::interval_at(Instant::now() + PING_EVERY, PING_EVERY);
+    async fn tell(mut self) {
+        match self.follow().await {
+            Ok(()) | Err(Over::Gone) => {}
+            Err(Over::Slow) => self.let_go().await,
+        }
+        drop((self.place, self.leave.counted));
+    }
+
+    /// Tells all there is until the daemon stops.
+    async fn follow(&mut self) -> Result<(), Over> {
+        let mut live = self.feed.subscribe();
+        self.greet().await?;
+        self.catch_up().await?;
+        let limits = self.feed.limits;
+        let mut pings = interval_at(Instant::now() + limits.ping_every, limits.ping_every);
+        pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // When the oldest ping went out after which nothing was heard.
+        let mut asked_at = None;
         loop {
-            head.mark_unchanged();
-            cursor = self.catch_up(cursor).await?;
             tokio::select! {
-                changed = head.changed() => if changed.is_err() { self.idle(cursor).await?; },
-                () = closed(self.app.closing.clone()) => return self.goodbye(cursor).await,
-                _ = pings.tick() => self.send(Message::Ping(axum::body::Bytes::new())).await?,
-                heard = self.socket.next() => if !matches!(heard, Some(Ok(_))) { return Err(Gone); },
+                biased;
+                () = closed(self.leave.closing.clone()) => return self.goodbye().await,
+                // What waits is heard first: it may be the answer to a ping.
+                heard = self.socket.next() => {
+                    if !matches!(heard, Some(Ok(_))) {
+                        return Err(Over::Gone);
+                    }
+                    asked_at = None;
+                }
+                _ = pings.tick() => {
+                    let asked_at = asked_at.get_or_insert_with(Instant::now);
+                    // It was silent for as long before it was asked.
+                    if asked_at.elapsed() + limits.ping_every >= limits.silence_max {
+                        return Err(Over::Gone);
+                    }
+                    self.say(Message::Ping(Bytes::new())).await?;
+                }
+                batch = live.recv() => {
+                    match batch {
+                        Ok(batch) if batch.after <= self.cursor => self.pour(&batch).await?,
+                        Ok(_) | Err(RecvError::Lagged(_)) => self.catch_up().await?,
+                        // It is held here, so it is never closed.
+                        Err(RecvError::Closed) => return Err(Over::Gone),
+                    }
+                    if live.is_empty() {
+                        self.flush().await?;
+                    }
+                }
             }
         }
     }
 
-    /// Returns whether the client's place is in a log that is over.
-    fn is_elsewhere(&self, since: i64) -> bool {
-        self.wanted.log.as_ref().is_some_and(|log| *log != self.log) || since > self.head.0
+    /// Says which log this is, and finds the client's place in it.
+    async fn greet(&mut self) -> Result<(), Over> {
+        self.say(notice(&Notice::Hello { log: self.log.clone(), head: self.head.0 })).await?;
+        let Some(since) = self.wanted.since else { return Ok(()) };
+        self.cursor = EventId(since);
+        let is_other = self.wanted.log.as_ref().is_some_and(|log| *log != self.log);
+        if is_other || since > self.head.0 {
+            self.cursor = EventId(0);
+            self.say(notice(&Notice::Reset)).await?;
+        }
+        Ok(())
     }
 
-    /// Tells all events after `cursor`, and returns the last.
-    async fn catch_up(&mut self, mut cursor: EventId) -> Result<EventId, Gone> {
+    /// Tells all events after the cursor that are in the store.
+    async fn catch_up(&mut self) -> Result<(), Over> {
         loop {
-            let filter = self.wanted.filter();
-            let page = self.app.read(move |view| {
-                let head = events::head(view)?.id;
-                let rows = events::after(view, cursor, PAGE, &filter)?;
-                Ok((rows, head))
+            let (cursor, filter) = (self.cursor, self.filter.clone());
+            let found = self.feed.read(move |view| {
+                let archived = events::archived_after(view, cursor)?;
+                let after = archived.unwrap_or(cursor);
+                let batch = Batch::read(view, after, &filter)?;
+                let newest = events::newest_id(view)?;
+                Ok((archived, batch, newest))
             });
-            let (rows, head) = page.await.map_err(|_| Gone)?;
-            let is_last = rows.len() < PAGE as usize;
-            for row in rows {
-                cursor = row.id;
-                let event = say(row).map_err(|_| Gone)?;
-                self.say(&event).await?;
+            let (archived, batch, newest) = found.await.map_err(|_| Over::Gone)?;
+            if let Some(through) = archived {
+                self.say(notice(&Notice::Archived { through: through.0 })).await?;
+                self.cursor = through;
             }
-            if is_last {
-                // What the filter held back need not be looked at again.
-                return Ok(cursor.max(head));
+            self.pour(&batch).await?;
+            if newest.is_none_or(|newest| newest <= self.cursor) {
+                return self.flush().await;
             }
         }
     }
 
-    /// Waits for the end: the kernel is gone, and nothing new happens.
-    async fn idle(&mut self, cursor: EventId) -> Result<(), Gone> {
-        closed(self.app.closing.clone()).await;
-        self.goodbye(cursor).await?;
-        Err(Gone)
+    /// Tells of `batch`, which joins on, what comes after the cursor.
+    async fn pour(&mut self, batch: &Batch) -> Result<(), Over> {
+        let patience = self.patience();
+        let pouring = async {
+            let cursor = self.cursor;
+            for line in batch.lines.iter().skip_while(|line| line.id <= cursor) {
+                if line.fits(&self.filter) {
+                    self.socket.feed(Message::Text(line.text.clone())).await?;
+                    self.feed.counts.sent.fetch_add(1, Ordering::Relaxed);
+                }
+                self.cursor = line.id;
+            }
+            self.cursor = self.cursor.max(batch.through);
+            Ok(())
+        };
+        accepted(pouring, patience).await
     }
 
-    async fn goodbye(&mut self, cursor: EventId) -> Result<(), Gone> {
-        // What was stored before the end is told before it.
-        self.catch_up(cursor).await?;
-        self.say(&Notice::Goodbye { retry_ms: RETRY_MS }).await?;
-        self.send(Message::Close(None)).await
+    async fn say(&mut self, message: Message) -> Result<(), Over> {
+        let patience = self.patience();
+        accepted(self.socket.send(message), patience).await
     }
 
-    async fn say(&mut self, what: &impl Serialize) -> Result<(), Gone> {
-        let text = serde_json::to_string(what).map_err(|_| Gone)?;
-        self.send(Message::Text(Utf8Bytes::from(text))).await
+    async fn flush(&mut self) -> Result<(), Over> {
+        let patience = self.patience();
+        accepted(self.socket.flush(), patience).await
     }
 
-    async fn send(&mut self, message: Message) -> Result<(), Gone> {
-        let sent = tokio::time::timeout(ACCEPT_WITHIN, self.socket.send(message)).await;
-        sent.map_err(|_| Gone)?.map_err(|_| Gone)
+    /// Waits until the client has had time enough, which is less when the daemon stops.
+    fn patience(&self) -> impl Future<Output = ()> + use<> {
+        let (closing, limit) = (self.leave.closing.clone(), self.feed.limits.accept_within);
+        let stop = async move {
+            closed(closing).await;
+            sleep(STALLED_MAX).await;
+        };
+        async move {
+            tokio::select! {
+                () = sleep(limit) => {}
+                () = stop => {}
+            }
+        }
     }
+
+    /// Tells a client that accepts nothing from where to go on. Nothing is held for it but that, and what
+    /// it was already sent.
+    async fn let_go(&mut self) {
+        self.feed.counts.evicted.fetch_add(1, Ordering::Relaxed);
+        let resume = self.cursor.0;
+        info!(resume, "a client was too slow, and is told to come back");
+        let close = CloseFrame { code: close_code::AGAIN, reason: "too slow".into() };
+        let (closing, limit) = (self.leave.closing.clone(), self.feed.limits.leave_within);
+        let last = self.end(Notice::Lagged { resume }, Some(close));
+        tokio::select! {
+            _ = timeout(limit, last) => {}
+            () = closed(closing) => {}
+        }
+    }
+
+    /// Tells what was stored before the end, and that this is it.
+    async fn goodbye(&mut self) -> Result<(), Over> {
+        let last = async {
+            self.catch_up().await?;
+            self.end(Notice::Goodbye { retry_ms: RETRY_MS }, None).await
+        };
+        timeout(GOODBYE_WITHIN, last).await.unwrap_or(Err(Over::Gone))
+    }
+
+    /// Says the last word, and waits until the client has heard it: what it has not read by then may be
+    /// lost with the connection.
+    async fn end(&mut self, word: Notice, close: Option<CloseFrame>) -> Result<(), Over> {
+        let said = async {
+            self.socket.feed(notice(&word)).await?;
+            self.socket.send(Message::Close(close)).await
+        };
+        said.await.map_err(|_| Over::Gone)?;
+        while let Some(Ok(_)) = self.socket.next().await {}
+        Ok(())
+    }
+}
+
+/// Waits until what is said is accepted, or patience ends.
+async fn accepted(
+    saying: impl Future<Output = Result<(), axum::Error>>,
+    patience: impl Future<Output = ()>,
+) -> Result<(), Over> {
+    tokio::select! {
+        biased;
+        said = saying => said.map_err(|_| Over::Gone),
+        () = patience => Err(Over::Slow),
+    }
+}
+
+/// Returns `word` as it is said.
+fn notice(word: &Notice) -> Message {
+    // Words and numbers can always be written down.
+    Message::Text(serde_json::to_string(word).unwrap_or_default().into())
 }
