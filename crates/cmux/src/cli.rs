@@ -82,6 +82,9 @@ enum Command {
     /// Keep the daemon alive. Started by `cmux daemon start`
     #[command(hide = true)]
     Guard(crate::guard::Guard),
+    /// Run a program, and end with it all that comes of it. Started for every agent
+    #[command(hide = true)]
+    Launch(cmd::launch::Launch),
 }
 
 /// Does what the command line says, and says what came of it.
@@ -100,6 +103,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Db(db) => return finish(db.run(&cli.common, say)),
         Command::Completions { shell } => complete(shell, say),
         Command::Guard(guard) => return guard.run(&cli.common),
+        Command::Launch(launch) => return launch.run(),
     };
     finish(done.map(|()| ExitCode::SUCCESS))
 }
