@@ -9,12 +9,14 @@ use cmux_core::clock::Clock;
 use cmux_core::event::StopReason;
 use cmux_core::id::{LogId, NewIds};
 use cmux_core::report::Report;
-use cmux_core::settings::Settings;
+use cmux_core::settings::{Settings, may_listen};
 use cmux_core::snapshot::SnapshotKind;
 use cmux_drivers::clock;
 use cmux_drivers::home::{Home, HomeError};
 use cmux_drivers::lock::{Holder, Lock, LockError, Role};
+use cmux_drivers::password;
 use cmux_drivers::process::Process;
+use cmux_drivers::tls::Acceptor;
 use cmux_store::{StoreError, backup, repair};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -95,6 +97,7 @@ impl From<StoreError> for Failure {
 pub fn run(life: Life) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::Environment(error.to_string());
     life.home.prepare()?;
+    may_open(&life.home, &life.settings)?;
     let mut disk = Disk::under(&life.home, life.settings.store.ballast_bytes);
     let lock = take_lock(&life, &mut disk)?;
     let heartbeat = match life.guarded {
@@ -111,6 +114,21 @@ pub fn run(life: Life) -> Result<(), Failure> {
     // What still hangs on a dead disk must not hold up the end.
     runtime.shutdown_timeout(Duration::from_secs(1));
     ended
+}
+
+/// Checks that the doors may be opened as they are set: others may not reach what is not guarded, and
+/// a certificate must be of use.
+pub fn may_open(home: &Home, settings: &Settings) -> Result<(), Failure> {
+    let wrong = |error: &dyn std::fmt::Display| Failure::Config(error.to_string());
+    if let Some(files) = &settings.tls {
+        Acceptor::load(files).map_err(|error| wrong(&error))?;
+    }
+    // Where no password is needed, one that cannot be read is no reason not to start.
+    if may_listen(settings.host, false, false).is_ok() {
+        return Ok(());
+    }
+    let has_password = password::is_set(home).map_err(|error| wrong(&error))?;
+    may_listen(settings.host, settings.tls.is_some(), has_password).map_err(|error| wrong(&error))
 }
 
 /// Takes the home's lock, or says who has it.

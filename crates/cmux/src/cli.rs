@@ -74,6 +74,9 @@ enum Command {
     /// Check, back up and restore the store
     #[command(subcommand)]
     Db(cmd::db::Db),
+    /// Set, clear and check the password for other machines
+    #[command(subcommand)]
+    Password(cmd::password::Password),
     /// Print completions for a shell
     #[command(
         after_help = "Example:\n  cmux completions bash > ~/.local/share/bash-completion/completions/cmux"
@@ -101,6 +104,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Events(events) => events.run(&cli.common, say),
         Command::Audit(audit) => return finish(audit.run(&cli.common, say)),
         Command::Db(db) => return finish(db.run(&cli.common, say)),
+        Command::Password(password) => password.run(&cli.common, say),
         Command::Completions { shell } => complete(shell, say),
         Command::Guard(guard) => return guard.run(&cli.common),
         Command::Launch(launch) => return launch.run(),

@@ -7,6 +7,7 @@ pub(crate) mod doctor;
 pub(crate) mod down;
 pub(crate) mod events;
 pub(crate) mod launch;
+pub(crate) mod password;
 pub(crate) mod project;
 pub(crate) mod start;
 pub(crate) mod status;

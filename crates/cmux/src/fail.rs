@@ -8,6 +8,7 @@ use cmux_daemon::offline::OfflineError;
 use cmux_drivers::config::ConfigError;
 use cmux_drivers::folder::FolderError;
 use cmux_drivers::home::HomeError;
+use cmux_drivers::password::PasswordError;
 use cmux_wire::client::ClientError;
 
 /// The exit codes that scripts rely on.
@@ -97,6 +98,12 @@ impl From<ConfigError> for Fail {
 
 impl From<HomeError> for Fail {
     fn from(error: HomeError) -> Fail {
+        Fail::failed(error.to_string())
+    }
+}
+
+impl From<PasswordError> for Fail {
+    fn from(error: PasswordError) -> Fail {
         Fail::failed(error.to_string())
     }
 }

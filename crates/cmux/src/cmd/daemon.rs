@@ -71,7 +71,8 @@ impl Daemon {
 
 fn restart(home: &Home, say: Say) -> Result<(), Fail> {
     // What cannot be started again is not stopped.
-    place::settings(home)?;
+    let settings = place::settings(home)?;
+    boot::may_open(home, &settings).map_err(|failure| Fail::failed(failure.to_string()))?;
     let stopped = stop::stop(home)?;
     if stopped.is_notable() {
         aside(&stop::tell(&stopped));

@@ -1,6 +1,8 @@
 //! Configurations that are wrong.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use cmux_testkit::daemon::Daemon;
 use cmux_testkit::home::TestHome;
@@ -41,12 +43,35 @@ fn a_wrong_variable_is_told_by_its_name() {
     for (name, value, what) in [
         ("CMUX_PORT", "http", "CMUX_PORT=http: `port` must be a whole number"),
         ("CMUX_PORT", "65536", "CMUX_PORT=65536: `port` must be a whole number"),
-        ("CMUX_HOST", "0.0.0.0", "CMUX_HOST=0.0.0.0: `host` must be an address of this machine's"),
+        ("CMUX_HOST", "example.org", "CMUX_HOST=example.org: `host` must be an IP address"),
         ("CMUX_LOG", "[[[", "`log` (or CMUX_LOG) is \"[[[\""),
     ] {
         let home = TestHome::new(PROGRAM);
         check(&home, &[(name, value)], what);
     }
+}
+
+#[test]
+fn an_address_that_others_can_reach_needs_tls_and_a_password() {
+    let pem = concat!(env!("CARGO_MANIFEST_DIR"), "/../cmux-drivers/tests/tls");
+    let home = TestHome::new(PROGRAM);
+    let private = home.folder("tls").join("key.pem");
+    fs::copy(format!("{pem}/key.pem"), &private).unwrap();
+    let tls = |key: &Path| {
+        format!("host = '0.0.0.0'\n[tls]\ncert = '{pem}/cert.pem'\nkey = '{}'\n", key.display())
+    };
+    let mode = |mode| fs::set_permissions(&private, Permissions::from_mode(mode)).unwrap();
+    let write = |text: &str| fs::write(home.root().join("config.toml"), text).unwrap();
+    check(&home, &[("CMUX_HOST", "0.0.0.0")], "`host` is 0.0.0.0, where other machines can reach");
+    write("host = '::'\n");
+    check(&home, &[], "`cert` and `key` under [tls] in config.toml, and a password with");
+    write(&tls(Path::new("/no/such/key")));
+    check(&home, &[], "/no/such/key cannot be read");
+    write(&tls(&private));
+    mode(0o644);
+    check(&home, &[], "chmod 600");
+    mode(0o600);
+    check(&home, &[], "set a password with `cmux password set`");
 }
 
 /// Checks that a daemon neither runs nor starts, says `what`, and leaves nothing behind.

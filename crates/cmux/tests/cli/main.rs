@@ -5,6 +5,7 @@
 mod doctor;
 mod help;
 mod output;
+mod password;
 mod projects;
 mod store;
 mod terminal;
