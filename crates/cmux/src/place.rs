@@ -50,7 +50,10 @@ pub(crate) fn settings(home: &Home) -> Result<Settings, Fail> {
 
 /// Returns a way to the daemon of `home`.
 pub(crate) fn client(home: &Home) -> Client {
-    Client::new(&home.socket())
+    // An agent is given one, by which the daemon knows it.
+    let token = env::var_os("CMUX_TOKEN").filter(|token| !token.is_empty());
+    let token = token.map(|token| token.to_string_lossy().into_owned());
+    Client::new(&home.socket()).with_token(token)
 }
 
 /// Returns a way to the daemon of `home` for whoever only wants to know how it is.
