@@ -37,10 +37,9 @@ pub(crate) struct Common {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Start cmux for the project here
-    #[command(
-        after_help = "Safe to repeat: what runs already keeps running.\n\nExample:\n  cd ~/shop && cmux up"
-    )]
-    Up,
+    #[command(after_help = "Safe to repeat: what runs already keeps running.\n\nExamples:\n  \
+                      cd ~/shop && cmux up\n  cmux up --open   and open the dashboard")]
+    Up(cmd::up::Up),
     /// Stop cmux
     #[command(
         after_help = "Example:\n  cmux down --all   stop the daemon and everything it started"
@@ -51,6 +50,13 @@ enum Command {
         after_help = "Exits 3 if no daemon runs.\n\nExample:\n  cmux status --json | jq .projects"
     )]
     Status,
+    /// Print a one-time link to the dashboard, and on a desktop open it
+    #[command(
+        after_help = "Whoever follows it first is let in. On a desktop it is opened with xdg-open.\n\n\
+                      Examples:\n  cmux open\n  cmux open --no-browser\n  \
+                      cmux open --json | jq -r .url"
+    )]
+    Open(cmd::open::Open),
     /// Check everything that cmux depends on, and say what to do about it
     #[command(
         after_help = "Exits 1 only if something is bad; a warning is no failure.\n\nExample:\n  \
@@ -63,6 +69,9 @@ enum Command {
     /// Add, list and forget projects
     #[command(subcommand)]
     Project(cmd::project::Project),
+    /// Make, list and revoke tokens for scripts that use the API
+    #[command(subcommand)]
+    Token(cmd::token::Token),
     /// Show the log of everything that happened
     #[command(after_help = "Examples:\n  cmux events -f                follow the log\n  \
                             cmux events --kind project.   all that concerns projects\n  \
@@ -95,12 +104,14 @@ pub(crate) fn main() -> ExitCode {
     let cli = Cli::parse();
     let say = Say::new(cli.common.json);
     let done = match cli.command {
-        Command::Up => cmd::up::run(&cli.common, say),
+        Command::Up(up) => up.run(&cli.common, say),
         Command::Down(down) => down.run(&cli.common, say),
         Command::Status => cmd::status::run(&cli.common, say),
+        Command::Open(open) => open.run(&cli.common, say),
         Command::Doctor => return finish(cmd::doctor::run(&cli.common, say)),
         Command::Daemon(daemon) => daemon.run(&cli.common, say),
         Command::Project(project) => project.run(&cli.common, say),
+        Command::Token(token) => token.run(&cli.common, say),
         Command::Events(events) => events.run(&cli.common, say),
         Command::Audit(audit) => return finish(audit.run(&cli.common, say)),
         Command::Db(db) => return finish(db.run(&cli.common, say)),

@@ -22,8 +22,16 @@ fn every_command_says_what_it_does_and_gives_something_to_go_by() {
         let longest = help.lines().map(|line| line.chars().count()).max().unwrap();
         assert!(longest <= 100, "{command} has a line of {longest}");
     }
-    for command in ["up", "daemon run", "project add", "db restore", "audit verify", "completions"]
-    {
+    for command in [
+        "up",
+        "open",
+        "daemon run",
+        "project add",
+        "token create",
+        "db restore",
+        "audit verify",
+        "completions",
+    ] {
         assert!(all.contains_key(command), "{command} is missing from {:?}", all.keys());
     }
     assert!(!all.contains_key("guard"), "the guard is nobody's to start");
@@ -74,6 +82,10 @@ fn wrong_usage_exits_2_and_says_what_is_right() {
         (&["events", "--since", "yesterday"], "--since <ID>"),
         (&["project", "remove"], "<PROJECT>"),
         (&["down", "everything"], "Usage:"),
+        (&["token", "create"], "--scope <SCOPE>"),
+        (&["token", "create", "--scope", "all"], "read, send, operate"),
+        (&["token", "create", "--scope", "read", "--expires", "5y"], "30d"),
+        (&["token", "revoke"], "<ID>"),
         (&["status", "--home", ""], "--home <DIR>"),
     ] {
         let ran = home().run(arguments);

@@ -69,6 +69,11 @@ fn without_a_daemon_commands_exit_3_and_say_how_to_start_one() {
         &["project", "add"],
         &["project", "remove", "x"],
         &["daemon", "status"],
+        &["open"],
+        &["open", "--json"],
+        &["token", "list"],
+        &["token", "create", "--scope", "read"],
+        &["token", "revoke", "x"],
     ] {
         refused(&home.run(command), 3, &["no daemon is running", "`cmux up`", "cmux daemon start"]);
     }
