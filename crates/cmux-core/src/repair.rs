@@ -1,6 +1,6 @@
 //! How a damaged store is mended.
 
-use crate::id::EventId;
+use crate::id::{EventId, LogId};
 
 /// How a damaged store was mended, and what is missing since.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,9 +39,33 @@ pub fn choose(salvaged: Option<u64>, snapshot: Option<(u64, String)>) -> RepairS
     }
 }
 
+/// Returns whether a snapshot of the log `copied` may be preferred to the `saved` events of the log
+/// `log`: not if it is of another log, since that may have been given up for this one.
+pub fn may_stand_in(copied: LogId, saved: u64, log: Option<LogId>) -> bool {
+    match (saved, log) {
+        (1.., Some(log)) => copied == log,
+        (0, _) | (1.., None) => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ulid::Ulid;
+
+    #[test]
+    fn a_snapshot_of_another_log_does_not_stand_in_for_what_was_saved() {
+        let log = |n: u128| LogId::new(Ulid::from(n));
+        for (saved, of, expected) in [
+            (5, Some(log(1)), true),
+            (5, Some(log(2)), false),
+            (5, None, true),
+            (0, Some(log(2)), true),
+            (0, None, true),
+        ] {
+            assert_eq!(may_stand_in(log(1), saved, of), expected, "{saved} of {of:?}");
+        }
+    }
 
     #[test]
     fn the_fuller_source_wins() {

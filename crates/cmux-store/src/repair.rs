@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use cmux_core::event::{Actor, What};
 use cmux_core::id::{EventId, LogId};
-use cmux_core::repair::{Repair, RepairSource, choose};
+use cmux_core::repair::{Repair, RepairSource, choose, may_stand_in};
 use cmux_core::time::Timestamp;
 
-use crate::backup::{Note, begin_again, files, newest_good, newest_known};
+use crate::backup::{begin_again, files, newest_good, newest_known};
 use crate::check::damage;
 use crate::file::{at, beside, clear, clear_failed, copy, remove, stamp, write};
 use crate::salvage::{Salvaged, salvage};
@@ -147,10 +147,11 @@ fn make(
 ) -> Result<Repair, StoreError> {
     clear(mended)?;
     let saved = salvage_copy(path, mended, log, now)?;
-    let snapshot = newest_good(backups)?.filter(|(_, note)| may_stand_in(note, saved));
+    let (rows, life) = saved.map_or((0, None), |saved| (saved.events, saved.log));
+    let snapshot = newest_good(backups)?.filter(|(_, note)| may_stand_in(note.log, rows, life));
     let newest_known = [
         saved.map(|saved| saved.newest),
-        newest_known(backups, saved.and_then(|saved| saved.log)),
+        newest_known(backups, life),
         snapshot.as_ref().map(|(_, note)| note.head),
     ];
     let copied = snapshot.as_ref().map(|(file, note)| (note.events, named(file)));
@@ -166,15 +167,6 @@ fn make(
     let (store, _) = Store::open(mended, backups, log, now)?;
     let newest_known = newest_known.into_iter().flatten().filter(|id| *id > EventId(0)).max();
     account(store.view(), source, newest_known)
-}
-
-/// Returns whether a snapshot may be preferred to what was saved: not if it is of another log, since
-/// that may have been given up for this one.
-fn may_stand_in(note: &Note, saved: Option<Salvaged>) -> bool {
-    match saved {
-        Some(Salvaged { events: 1.., log: Some(log), .. }) => note.log == log,
-        Some(_) | None => true,
-    }
 }
 
 /// Works out what there is in a mended database, and what is missing as far as it is known.
