@@ -6,6 +6,7 @@
 pub mod archive;
 pub mod clock;
 pub mod descent;
+pub mod digest;
 pub mod disk;
 pub mod doctor;
 pub mod event;
@@ -16,7 +17,10 @@ pub mod plan;
 pub mod project;
 pub mod repair;
 pub mod report;
+pub mod run;
+pub mod session;
 pub mod settings;
 pub mod signature;
 pub mod snapshot;
 pub mod time;
+pub mod token;
