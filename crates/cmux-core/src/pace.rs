@@ -1,0 +1,107 @@
+//! How fast somebody may ask: so many at once, and so many a second in the long run.
+
+use std::time::Duration;
+
+use crate::time::Timestamp;
+
+/// What is allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    pub per_s: u32,
+    /// How many may come at once, after a pause.
+    pub burst: u32,
+}
+
+/// How much of it somebody has used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Used {
+    /// In thousandths of a request.
+    level: u64,
+    at: Timestamp,
+}
+
+impl Used {
+    /// Somebody who has not asked yet.
+    pub fn nothing(now: Timestamp) -> Used {
+        Used { level: 0, at: now }
+    }
+
+    /// Counts one more request, or returns how long to wait before the next is taken.
+    pub fn another(&mut self, pace: Pace, now: Timestamp) -> Result<(), Duration> {
+        self.drain(pace, now);
+        let (most, per_s) = (u64::from(pace.burst) * 1000, u64::from(pace.per_s).max(1));
+        if self.level + 1000 > most {
+            let surplus = self.level + 1000 - most;
+            return Err(Duration::from_millis(surplus.div_ceil(per_s)));
+        }
+        self.level += 1000;
+        Ok(())
+    }
+
+    /// Returns whether it is as if they had never asked.
+    pub fn is_over(&self, pace: Pace, now: Timestamp) -> bool {
+        let mut later = *self;
+        later.drain(pace, now);
+        later.level == 0
+    }
+
+    fn drain(&mut self, pace: Pace, now: Timestamp) {
+        let passed_ms = u64::try_from(now.since(self.at).as_millis()).unwrap_or(u64::MAX);
+        self.level = self.level.saturating_sub(passed_ms.saturating_mul(pace.per_s.into()));
+        self.at = self.at.max(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const PACE: Pace = Pace { per_s: 10, burst: 3 };
+
+    #[test]
+    fn a_burst_is_taken_and_then_one_at_a_time() {
+        let mut used = Used::nothing(Timestamp(0));
+        for _ in 0..3 {
+            assert_eq!(used.another(PACE, Timestamp(0)), Ok(()));
+        }
+        assert_eq!(used.another(PACE, Timestamp(0)), Err(Duration::from_millis(100)));
+        assert_eq!(used.another(PACE, Timestamp(99)), Err(Duration::from_millis(1)));
+        assert_eq!(used.another(PACE, Timestamp(100)), Ok(()));
+        assert!(!used.is_over(PACE, Timestamp(399)));
+        assert!(used.is_over(PACE, Timestamp(400)));
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_gives_nothing_away() {
+        let mut used = Used::nothing(Timestamp(1000));
+        for _ in 0..3 {
+            used.another(PACE, Timestamp(1000)).unwrap();
+        }
+        assert!(used.another(PACE, Timestamp(0)).is_err());
+        assert!(used.another(PACE, Timestamp(1000)).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn never_more_than_the_burst_and_the_pace_together(gaps in prop::collection::vec(0_i64..500, 1..200)) {
+            let mut used = Used::nothing(Timestamp(0));
+            let (mut now, mut taken) = (0, 0_i64);
+            for gap in gaps {
+                now += gap;
+                taken += i64::from(used.another(PACE, Timestamp(now)).is_ok());
+                prop_assert!(taken <= 3 + now * 10 / 1000);
+            }
+        }
+
+        #[test]
+        fn whoever_waits_as_long_as_told_is_taken(at in 0_i64..10_000, per_s in 1_u32..5000) {
+            let pace = Pace { per_s, burst: 2 };
+            let mut used = Used::nothing(Timestamp(at));
+            let now = Timestamp(at);
+            while used.another(pace, now).is_ok() {}
+            let wait = used.another(pace, now).unwrap_err();
+            prop_assert!(used.another(pace, now + wait).is_ok());
+        }
+    }
+}
