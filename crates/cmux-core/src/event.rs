@@ -1,9 +1,12 @@
 //! What happened, as the log tells it.
 
-use crate::id::EventId;
+use crate::id::{AgentId, EventId, SessionId, TokenId};
 use crate::project::ProjectId;
 use crate::repair::Repair;
+use crate::session::{OverWhy, SessionHow};
 use crate::snapshot::{Copied, SnapshotKind};
+use crate::time::Timestamp;
+use crate::token::TokenScope;
 
 /// Something that happened, before it has its place in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,12 +31,17 @@ impl Event {
 }
 
 /// Who brought something about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Actor {
     /// The person.
     Operator,
     /// cmux itself.
     Cmux,
+    /// A script that showed this token.
+    Token(TokenId),
+    Agent(AgentId),
+    /// Somebody outside, by the name of the source.
+    Webhook(String),
 }
 
 /// What happened. The store gives each its name, `noun.verb`, and its data.
@@ -102,6 +110,49 @@ pub enum What {
     },
     StoreRoomAgain {
         free_bytes: u64,
+    },
+    TokenCreated {
+        token: TokenId,
+        name: String,
+        scope: TokenScope,
+        expires_at: Option<Timestamp>,
+    },
+    TokenRevoked {
+        token: TokenId,
+        name: String,
+    },
+    LinkMade {
+        expires_at: Timestamp,
+    },
+    /// A link that had opened this session was followed by somebody else.
+    LinkReused {
+        session: SessionId,
+    },
+    SessionOpened {
+        session: SessionId,
+        how: SessionHow,
+    },
+    SessionOver {
+        session: SessionId,
+        why: OverWhy,
+    },
+    /// Something was delivered from outside. What it says lies beside the log.
+    WebhookReceived {
+        source: String,
+        delivery: String,
+        event: Option<String>,
+        content_type: Option<String>,
+        bytes: u64,
+    },
+    /// Somebody asked for what they may not have, so many times since it was last told.
+    DoorRefused {
+        reason: String,
+        /// Where they asked: `socket` or `port`.
+        door: String,
+        method: String,
+        path: String,
+        from: String,
+        count: u64,
     },
 }
 

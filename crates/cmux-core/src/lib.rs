@@ -27,3 +27,4 @@ pub mod snapshot;
 pub mod time;
 pub mod token;
 pub mod visit;
+pub mod webhook;

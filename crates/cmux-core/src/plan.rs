@@ -5,11 +5,14 @@
 //! lost in a crash is simply made again. Each concern is a file of this folder.
 
 pub mod archives;
+pub mod doors;
+pub mod payloads;
 pub mod projects;
 pub mod snapshots;
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use crate::event::Event;
 use crate::id::{EventId, SnapshotId};
@@ -76,8 +79,24 @@ pub enum Record {
     LogTrimmed {
         through: EventId,
     },
-    /// Raw payloads from before then are not there any more.
+    /// A portion of what is from before then is not there any more: raw payloads, …
     PayloadsPruned {
+        before: Timestamp,
+    },
+    /// … links that expired, …
+    LinksCleared {
+        before: Timestamp,
+    },
+    /// … sessions that ended, …
+    SessionsCleared {
+        before: Timestamp,
+    },
+    /// … deliveries that were taken, …
+    WebhooksCleared {
+        before: Timestamp,
+    },
+    /// … and tokens of runs that ended.
+    RunTokensCleared {
         before: Timestamp,
     },
 }
@@ -105,6 +124,26 @@ impl Plan {
     /// Plans to be woken at `at`, if nothing sooner is planned.
     fn wake(&mut self, at: Timestamp) {
         self.wake_at = Some(self.wake_at.map_or(at, |planned| planned.min(at)));
+    }
+
+    /// Plans to clear away what is from longer than `keep` ago, once the `oldest` has been so for `lag`.
+    /// Only a portion may go in one turn, so the next one looks for more.
+    fn clear(
+        &mut self,
+        oldest: Option<Timestamp>,
+        keep: Duration,
+        lag: Duration,
+        now: Timestamp,
+        record: fn(Timestamp) -> Record,
+    ) {
+        let Some(oldest) = oldest else { return };
+        let due = oldest + keep + lag;
+        if now < due {
+            self.wake(due);
+            return;
+        }
+        self.steps.push(Step { record: Some(record(now - keep)), ..Step::default() });
+        self.wake(now);
     }
 }
 

@@ -2,10 +2,15 @@
 //! mind and hands exchange.
 
 use crate::archive::{Archive, BadArchive};
+use crate::digest::Digest;
 use crate::event::{Actor, Event, StopReason, What};
-use crate::id::SnapshotId;
+use crate::id::{EventId, SessionId, SnapshotId, TokenId};
 use crate::project::{BadProject, Found, Project, ProjectId};
+use crate::session::{Link, Session};
 use crate::snapshot::Copied;
+use crate::time::Timestamp;
+use crate::token::{BadToken, Token, TokenScope};
+use crate::webhook::{BadWebhook, Webhook};
 
 /// Something that happened, or that somebody wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +46,8 @@ pub enum Report {
     },
     /// Somebody wants to know whether the kernel is alive. Changes nothing.
     Ping,
+    /// Somebody wants to know whether what is written reaches the disk.
+    Probe,
 }
 
 /// Something that somebody wants.
@@ -57,6 +64,34 @@ pub enum Ask {
     ArchiveLog {
         archive: Archive,
     },
+    CreateToken {
+        secret: Digest,
+        name: String,
+        scope: TokenScope,
+        expires_at: Option<Timestamp>,
+    },
+    RevokeToken {
+        id: TokenId,
+    },
+    /// Make a link that lets one browser in.
+    MakeLink {
+        secret: Digest,
+    },
+    /// Let a browser in that followed this link, by this secret of its own from now on.
+    FollowLink {
+        link: Digest,
+        session: Digest,
+    },
+    /// Let a browser in that knew the password, by this secret of its own from now on.
+    OpenSession {
+        secret: Digest,
+    },
+    CloseSession {
+        id: SessionId,
+    },
+    TakeWebhook {
+        webhook: Webhook,
+    },
 }
 
 /// What is said to whoever reported, once it is stored.
@@ -65,7 +100,22 @@ pub enum Answer {
     /// Heard. There is nothing more to say.
     Heard,
     /// The project as it is stored, and whether it is new.
-    Project { project: Project, created: bool },
+    Project {
+        project: Project,
+        created: bool,
+    },
+    Token(Token),
+    Link(Link),
+    Session(Session),
+    /// The link was followed before. The session that it opened then is over.
+    LinkReused {
+        session: SessionId,
+    },
+    /// The event that tells of the delivery, and whether it was there before.
+    Webhook {
+        event: EventId,
+        duplicate: bool,
+    },
 }
 
 /// Why something that was asked for was not done. Nothing of it was stored.
@@ -77,4 +127,18 @@ pub enum Refused {
     BadProject(#[from] BadProject),
     #[error(transparent)]
     BadArchive(#[from] BadArchive),
+    #[error("there is no token `{0}`; `cmux token list` shows those there are")]
+    NoToken(TokenId),
+    #[error(transparent)]
+    BadToken(#[from] BadToken),
+    #[error("this link is not known here, or its time is over; `cmux open` makes another")]
+    NoLink,
+    #[error("there is no such session; `cmux open` makes a link that opens one")]
+    NoSession,
+    #[error(transparent)]
+    BadWebhook(#[from] BadWebhook),
+    #[error(
+        "a delivery with this id and another body was received before; a new one needs an id of its own"
+    )]
+    WebhookConflict,
 }

@@ -1,7 +1,7 @@
 //! Time as a value: it is passed in, never looked up.
 
 use std::fmt;
-use std::ops::Add;
+use std::ops::{Add, Sub};
 use std::time::Duration;
 
 /// A moment, in milliseconds since 1970. Signed, as SQLite stores it.
@@ -22,6 +22,15 @@ impl Add<Duration> for Timestamp {
     fn add(self, span: Duration) -> Timestamp {
         let span_ms = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
         Timestamp(self.0.saturating_add(span_ms))
+    }
+}
+
+impl Sub<Duration> for Timestamp {
+    type Output = Timestamp;
+
+    fn sub(self, span: Duration) -> Timestamp {
+        let span_ms = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
+        Timestamp(self.0.saturating_sub(span_ms))
     }
 }
 

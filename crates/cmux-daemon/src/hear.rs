@@ -1,10 +1,14 @@
 //! What each report changes.
 
+mod sessions;
+mod tokens;
+mod webhooks;
+
 use std::collections::BTreeSet;
 
 use cmux_core::archive::Archive;
 use cmux_core::event::{Actor, Event, What};
-use cmux_core::id::SnapshotId;
+use cmux_core::id::{NewIds, SnapshotId};
 use cmux_core::plan::Subject;
 use cmux_core::project::{Found, Project, ProjectId};
 use cmux_core::report::{Answer, Ask, Refused, Report};
@@ -15,6 +19,9 @@ use serde_json::json;
 
 /// The setting that remembers which version ran last.
 const VERSION: &str = "daemon.version";
+
+/// The setting that remembers when it was last tried whether what is written reaches the disk.
+const PROBED_AT: &str = "health.probed_at";
 
 /// What came of a report.
 pub(crate) struct Heard {
@@ -28,13 +35,28 @@ impl Heard {
         Heard { answer: Ok(Answer::Heard), touched: touched.into_iter().collect() }
     }
 
-    fn refused(why: Refused) -> Heard {
-        Heard { answer: Err(why), touched: BTreeSet::new() }
+    fn refused(why: impl Into<Refused>) -> Heard {
+        Heard { answer: Err(why.into()), touched: BTreeSet::new() }
+    }
+
+    /// Nothing was changed, but there is something to say.
+    fn told(answer: Answer) -> Heard {
+        Heard { answer: Ok(answer), touched: BTreeSet::new() }
+    }
+
+    /// Something was changed that is to be cleared away some day.
+    fn kept(answer: Answer) -> Heard {
+        Heard { answer: Ok(answer), touched: [Subject::Daemon].into() }
     }
 }
 
 /// Stores what `report` changes.
-pub(crate) fn hear(tx: &mut Tx<'_>, report: &Report, now: Timestamp) -> Result<Heard, StoreError> {
+pub(crate) fn hear(
+    tx: &mut Tx<'_>,
+    report: &Report,
+    now: Timestamp,
+    ids: &mut dyn NewIds,
+) -> Result<Heard, StoreError> {
     match report {
         Report::Started { version, pid, guarded, news } => {
             for what in news {
@@ -50,7 +72,7 @@ pub(crate) fn hear(tx: &mut Tx<'_>, report: &Report, now: Timestamp) -> Result<H
             tx.append(&Event::own(What::ClockJumped { by_ms: *by_ms }), now)?;
             Ok(Heard::new([]))
         }
-        Report::Asked { actor, ask } => asked(tx, *actor, ask, now),
+        Report::Asked { actor, ask } => asked(tx, actor, ask, now, ids),
         Report::ProjectLooked { project, found } => looked(tx, project, *found, now),
         Report::SnapshotDone { snapshot, outcome } => copied(tx, *snapshot, outcome.clone(), now),
         Report::Told { event } => {
@@ -58,6 +80,10 @@ pub(crate) fn hear(tx: &mut Tx<'_>, report: &Report, now: Timestamp) -> Result<H
             Ok(Heard::new([]))
         }
         Report::Ping => Ok(Heard::new([])),
+        Report::Probe => {
+            settings::save(tx, PROBED_AT, &json!(now.0))?;
+            Ok(Heard::new([]))
+        }
     }
 }
 
@@ -83,33 +109,50 @@ fn started(
     Ok(Heard::new(all.chain([Subject::Daemon])))
 }
 
-fn asked(tx: &mut Tx<'_>, actor: Actor, ask: &Ask, now: Timestamp) -> Result<Heard, StoreError> {
+fn asked(
+    tx: &mut Tx<'_>,
+    actor: &Actor,
+    ask: &Ask,
+    now: Timestamp,
+    ids: &mut dyn NewIds,
+) -> Result<Heard, StoreError> {
     match ask {
         Ask::AddProject { root, name } => add_project(tx, actor, root, name.as_deref(), now),
         Ask::RemoveProject { id } => remove_project(tx, actor, id, now),
         Ask::ArchiveLog { archive } => archive_log(tx, actor, archive, now),
+        Ask::CreateToken { secret, name, scope, expires_at } => {
+            let new = tokens::New { secret: *secret, name, scope: *scope, expires_at: *expires_at };
+            tokens::create(tx, actor, &new, now, ids)
+        }
+        Ask::RevokeToken { id } => tokens::revoke(tx, actor, *id, now),
+        Ask::MakeLink { secret } => sessions::make_link(tx, actor, *secret, now),
+        Ask::FollowLink { link, session } => {
+            sessions::follow_link(tx, actor, link, *session, now, ids)
+        }
+        Ask::OpenSession { secret } => sessions::open(tx, actor, *secret, now, ids),
+        Ask::CloseSession { id } => sessions::close(tx, actor, *id, now),
+        Ask::TakeWebhook { webhook } => webhooks::take(tx, webhook, now),
     }
 }
 
 /// Asking twice is asking once: the project that is there already is the answer.
 fn add_project(
     tx: &mut Tx<'_>,
-    actor: Actor,
+    actor: &Actor,
     root: &str,
     name: Option<&str>,
     now: Timestamp,
 ) -> Result<Heard, StoreError> {
     let new = match Project::new(root, name, now) {
         Ok(new) => new,
-        Err(why) => return Ok(Heard::refused(why.into())),
+        Err(why) => return Ok(Heard::refused(why)),
     };
     if let Some(project) = projects::find(tx.view(), &new.id)? {
-        let answer = Ok(Answer::Project { project, created: false });
-        return Ok(Heard { answer, touched: BTreeSet::new() });
+        return Ok(Heard::told(Answer::Project { project, created: false }));
     }
     projects::save(tx, &new)?;
     let what = What::ProjectAdded { name: new.name.clone(), root: new.root.clone() };
-    let event = Event { actor, ..Event::own_in(&new.id, what) };
+    let event = Event { actor: actor.clone(), ..Event::own_in(&new.id, what) };
     tx.append(&event, now)?;
     let touched = [Subject::Project(new.id.clone())].into();
     Ok(Heard { answer: Ok(Answer::Project { project: new, created: true }), touched })
@@ -117,7 +160,7 @@ fn add_project(
 
 fn remove_project(
     tx: &mut Tx<'_>,
-    actor: Actor,
+    actor: &Actor,
     id: &ProjectId,
     now: Timestamp,
 ) -> Result<Heard, StoreError> {
@@ -126,13 +169,13 @@ fn remove_project(
     };
     projects::remove(tx, id)?;
     let what = What::ProjectRemoved { name: project.name, root: project.root };
-    tx.append(&Event { actor, ..Event::own_in(id, what) }, now)?;
+    tx.append(&Event { actor: actor.clone(), ..Event::own_in(id, what) }, now)?;
     Ok(Heard::new([Subject::Project(id.clone())]))
 }
 
 fn archive_log(
     tx: &mut Tx<'_>,
-    actor: Actor,
+    actor: &Actor,
     archived: &Archive,
     now: Timestamp,
 ) -> Result<Heard, StoreError> {
@@ -140,10 +183,10 @@ fn archive_log(
     let head = events::head(tx.view())?.id;
     let what = match archived.settle(stored, head) {
         Ok(what) => what,
-        Err(why) => return Ok(Heard::refused(why.into())),
+        Err(why) => return Ok(Heard::refused(why)),
     };
     archive::note(tx, archived, now)?;
-    tx.append(&Event { actor, ..Event::own(what) }, now)?;
+    tx.append(&Event { actor: actor.clone(), ..Event::own(what) }, now)?;
     Ok(Heard::new([Subject::Daemon]))
 }
 

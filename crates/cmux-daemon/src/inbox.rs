@@ -45,6 +45,7 @@ pub struct Inbox {
 
 /// What is put into the inbox.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "every letter but the last is a report")]
 enum Letter {
     Report(Report, Option<oneshot::Sender<Result<Answer, Denied>>>),
     /// The last letter: what comes after it is not read.

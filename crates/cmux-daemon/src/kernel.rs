@@ -8,12 +8,17 @@ use std::time::Duration;
 
 use cmux_core::event::{Event, What};
 use cmux_core::id::{EventId, LogId, NewIds};
+use cmux_core::plan::doors::CLEAR_MAX;
+use cmux_core::plan::payloads::PRUNE_MAX;
 use cmux_core::plan::{self, Action, Plan, Record, Subject};
 use cmux_core::report::{Answer, Refused, Report};
 use cmux_core::settings::StoreSettings;
 use cmux_core::snapshot::SnapshotKind;
 use cmux_core::time::Timestamp;
-use cmux_store::{Store, StoreError, Tx, archive, logs, payloads, projects, snapshots, wake};
+use cmux_store::{
+    Store, StoreError, Tx, View, archive, links, logs, payloads, projects, runs, sessions,
+    snapshots, wake, webhooks,
+};
 
 use crate::hear::hear;
 
@@ -90,10 +95,10 @@ impl Kernel {
             let mut answers = Vec::with_capacity(reports.len());
             let mut touched = BTreeSet::new();
             if let Some(start) = start {
-                touched.extend(hear(tx, start, now)?.touched);
+                touched.extend(hear(tx, start, now, ids)?.touched);
             }
             for report in reports {
-                let heard = tx.part(|tx| hear(tx, report, now))?;
+                let heard = tx.part(|tx| hear(tx, report, now, ids))?;
                 answers.push(match heard {
                     Ok(heard) => {
                         touched.extend(heard.touched);
@@ -154,12 +159,8 @@ fn act(
     wake::set(tx, subject, plan.wake_at)?;
     let mut actions = Vec::new();
     for step in plan.steps {
-        match step.record {
-            Some(Record::Project(project)) => projects::save(tx, &project)?,
-            Some(Record::Snapshot(snapshot)) => snapshots::save(tx, &snapshot)?,
-            Some(Record::LogTrimmed { through }) => archive::trim(tx, through)?,
-            Some(Record::PayloadsPruned { before }) => prune(tx, before, now)?,
-            None => {}
+        if let Some(record) = step.record {
+            store(tx, record, now)?;
         }
         if let Some(event) = step.event {
             tx.append(&event, now)?;
@@ -167,6 +168,23 @@ fn act(
         actions.extend(step.action);
     }
     Ok(actions)
+}
+
+fn store(tx: &mut Tx<'_>, record: Record, now: Timestamp) -> Result<(), StoreError> {
+    match record {
+        Record::Project(project) => projects::save(tx, &project)?,
+        Record::Snapshot(snapshot) => snapshots::save(tx, &snapshot)?,
+        Record::LogTrimmed { through } => archive::trim(tx, through)?,
+        Record::PayloadsPruned { before } => {
+            let rows = payloads::prune(tx, before, PRUNE_MAX)?;
+            tx.append(&Event::own(What::PayloadsPruned { rows }), now)?;
+        }
+        Record::LinksCleared { before } => drop(links::prune(tx, before, CLEAR_MAX)?),
+        Record::SessionsCleared { before } => drop(sessions::prune(tx, before, CLEAR_MAX)?),
+        Record::WebhooksCleared { before } => drop(webhooks::prune(tx, before, CLEAR_MAX)?),
+        Record::RunTokensCleared { before } => drop(runs::prune(tx, before, CLEAR_MAX)?),
+    }
+    Ok(())
 }
 
 fn plan_for(
@@ -177,21 +195,7 @@ fn plan_for(
     ids: &mut dyn NewIds,
 ) -> Result<Plan, StoreError> {
     match subject {
-        Subject::Daemon => {
-            let last = snapshots::newest(tx.view(), SnapshotKind::Daily)?;
-            let world = plan::snapshots::World {
-                last: last.as_ref(),
-                store_since: logs::since(tx.view())?,
-                every: settings.snapshot_every,
-                payloads_keep: settings.payloads_keep,
-            };
-            let archives = plan::archives::World {
-                archived: logs::checkpoint(tx.view())?.map(|(event, _)| event),
-                oldest: archive::oldest(tx.view())?,
-            };
-            let copies = plan::snapshots::plan(world, now, ids);
-            Ok(copies.and(plan::archives::plan(archives, now)))
-        }
+        Subject::Daemon => plan_for_daemon(tx.view(), settings, now, ids),
         Subject::Project(id) => {
             let project = projects::find(tx.view(), id)?;
             Ok(project.map_or_else(Plan::default, |it| plan::projects::plan(&it, now)))
@@ -199,10 +203,32 @@ fn plan_for(
     }
 }
 
-fn prune(tx: &mut Tx<'_>, before: Timestamp, now: Timestamp) -> Result<(), StoreError> {
-    let rows = payloads::prune(tx, before)?;
-    if rows > 0 {
-        tx.append(&Event::own(What::PayloadsPruned { rows }), now)?;
-    }
-    Ok(())
+fn plan_for_daemon(
+    view: View<'_>,
+    settings: &StoreSettings,
+    now: Timestamp,
+    ids: &mut dyn NewIds,
+) -> Result<Plan, StoreError> {
+    let last = snapshots::newest(view, SnapshotKind::Daily)?;
+    let copies = plan::snapshots::World {
+        last: last.as_ref(),
+        store_since: logs::since(view)?,
+        every: settings.snapshot_every,
+    };
+    let archives = plan::archives::World {
+        archived: logs::checkpoint(view)?.map(|(event, _)| event),
+        oldest: archive::oldest(view)?,
+    };
+    let payloads =
+        plan::payloads::World { oldest: payloads::oldest(view)?, keep: settings.payloads_keep };
+    let doors = plan::doors::World {
+        link: links::oldest(view)?,
+        session: sessions::oldest(view)?,
+        webhook: webhooks::oldest(view)?,
+        run: runs::oldest(view)?,
+    };
+    Ok(plan::snapshots::plan(copies, now, ids)
+        .and(plan::archives::plan(archives, now))
+        .and(plan::payloads::plan(payloads, now))
+        .and(plan::doors::plan(doors, now)))
 }

@@ -2,7 +2,8 @@
 //! and sees it recover.
 //!
 //! The same short story is told again and again: projects are added, a folder goes and comes back, a
-//! project is forgotten, copies of the store are taken. In each telling one thing goes wrong, one thing
+//! project is forgotten, copies of the store are taken, a script and a browser are let in, and webhooks
+//! are delivered. In each telling one thing goes wrong, one thing
 //! later than in the telling before, until the story ends before anything could.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -11,17 +12,24 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cmux_core::digest::Digest;
 use cmux_core::event::Actor;
 use cmux_core::id::{EventId, LogId, NewIds};
 use cmux_core::plan::Action;
 use cmux_core::project::{Found, Look, ProjectId};
-use cmux_core::report::{Answer, Ask, Report};
+use cmux_core::report::{Answer, Ask, Refused, Report};
+use cmux_core::session::{OverWhy, Session};
 use cmux_core::settings::{Settings, StoreSettings};
 use cmux_core::snapshot::{Copied, RETRY_AFTER, SnapshotKind, SnapshotState};
 use cmux_core::time::Timestamp;
+use cmux_core::token::TokenScope;
+use cmux_core::webhook::Webhook;
 use cmux_daemon::kernel::{Denied, Kernel};
 use cmux_store::events::{self, Filter, Row};
-use cmux_store::{Reader, StoreError, chain, projects, repair, snapshots};
+use cmux_store::{
+    Reader, StoreError, chain, links, payloads, projects, repair, sessions, snapshots, tokens,
+    webhooks,
+};
 use tempfile::TempDir;
 use ulid::Ulid;
 
@@ -175,6 +183,13 @@ impl World {
             5 => self.wanted.push(add("/a")),
             6 => self.wanted.push(add("/b")),
             7 => self.wanted.push(add("not absolute")),
+            10 => self.wanted.push(create_token()),
+            11 => self.wanted.push(Ask::MakeLink { secret: Digest::of(b"link") }),
+            13 => self.wanted.push(follow("browser")),
+            15 => self.wanted.push(deliver("1", "body")),
+            // The same, by another name; and another one by the same.
+            17 => self.wanted.extend([deliver("2", "body"), deliver("1", "other")]),
+            20 => self.wanted.push(follow("thief")),
             100 => assert!(self.folders.remove("/a")),
             250 => assert!(self.folders.insert("/a".to_owned())),
             300 => self.wanted.push(Ask::RemoveProject { id: ProjectId::of("/b") }),
@@ -311,6 +326,7 @@ impl World {
         let fault = self.fault;
         assert_eq!(self.wanted, [], "{fault:?}: somebody has no answer");
         self.check_projects();
+        self.check_doors();
         self.check_copies();
         self.check_log();
     }
@@ -318,7 +334,10 @@ impl World {
     fn check_projects(&self) {
         let fault = self.fault;
         assert_eq!(self.read(projects::all), [], "{fault:?}");
-        let refusals = self.answered.iter().filter(|(_, answer)| answer.is_err()).count();
+        let of_projects =
+            |ask: &Ask| matches!(ask, Ask::AddProject { .. } | Ask::RemoveProject { .. });
+        let answered = self.answered.iter().filter(|(ask, _)| of_projects(ask));
+        let refusals = answered.filter(|(_, answer)| answer.is_err()).count();
         // Who asks again to forget what is forgotten is told so.
         assert!((1..=2).contains(&refusals), "{fault:?}: {:?}", self.answered);
         // Asking twice is asking once: who adds what is there is given it.
@@ -334,6 +353,47 @@ impl World {
         ] {
             assert_eq!(self.rows(kind).len(), times, "{fault:?}: {kind}");
         }
+    }
+
+    /// Whatever was lost between, each was let in once, the link was used once, and one body was told
+    /// once.
+    fn check_doors(&self) {
+        let fault = self.fault;
+        for (kind, times) in [
+            ("token.created", 1),
+            ("link.made", 1),
+            ("session.opened", 1),
+            ("link.reused", 1),
+            ("session.over", 1),
+            ("webhook.received", 1),
+        ] {
+            assert_eq!(self.rows(kind).len(), times, "{fault:?}: {kind}");
+        }
+        let token = self.read(|view| tokens::find_by_secret(view, &Digest::of(b"token"))).unwrap();
+        self.check_answer(&create_token(), &Ok(Answer::Token(token)));
+        let session = self.read(|view| sessions::find_by_secret(view, &Digest::of(b"browser")));
+        let session = session.unwrap();
+        assert_eq!(session.over.map(|over| over.why), Some(OverWhy::LinkReused), "{fault:?}");
+        self.check_answer(&follow("thief"), &Ok(Answer::LinkReused { session: session.id }));
+        let before = Session { over: None, ..session };
+        self.check_answer(&follow("browser"), &Ok(Answer::Session(before)));
+        // Its time is over, and nothing is left of it.
+        assert_eq!(self.read(links::oldest), None, "{fault:?}");
+        let received = &self.rows("webhook.received")[0];
+        let body = self.read(|view| payloads::find(view, &received.payload.unwrap()));
+        assert_eq!(body.as_deref(), Some(&b"body"[..]), "{fault:?}");
+        let taken = self.read(|view| webhooks::find(view, "hub", "1")).unwrap();
+        assert_eq!((taken.event, taken.digest), (received.id, Digest::of(b"body")), "{fault:?}");
+        let duplicate = Answer::Webhook { event: received.id, duplicate: true };
+        self.check_answer(&deliver("2", "body"), &Ok(duplicate));
+        let conflict = Err(Denied::Refused(Refused::WebhookConflict));
+        self.check_answer(&deliver("1", "other"), &conflict);
+    }
+
+    fn check_answer(&self, ask: &Ask, expected: &Result<Answer, Denied>) {
+        let answers = self.answered.iter().filter(|(asked, _)| asked == ask);
+        let answers: Vec<_> = answers.map(|(_, answer)| answer).collect();
+        assert_eq!(answers, [expected], "{:?}: {ask:?}", self.fault);
     }
 
     /// A copy is never older than it may be, a lost one and its successor included.
@@ -378,6 +438,28 @@ impl World {
     fn database(&self) -> PathBuf {
         Path::new(self.folder.path()).join("cmux.db")
     }
+}
+
+fn create_token() -> Ask {
+    let secret = Digest::of(b"token");
+    Ask::CreateToken { secret, name: "ci".to_owned(), scope: TokenScope::Send, expires_at: None }
+}
+
+fn follow(who: &str) -> Ask {
+    Ask::FollowLink { link: Digest::of(b"link"), session: Digest::of(who.as_bytes()) }
+}
+
+fn deliver(delivery: &str, body: &str) -> Ask {
+    let webhook = Webhook {
+        source: "hub".to_owned(),
+        delivery: delivery.to_owned(),
+        event: Some("push".to_owned()),
+        project: Some(ProjectId::of("/a")),
+        content_type: None,
+        digest: Digest::of(body.as_bytes()),
+        body: body.as_bytes().to_vec(),
+    };
+    Ask::TakeWebhook { webhook }
 }
 
 fn started() -> Report {

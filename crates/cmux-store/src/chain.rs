@@ -39,8 +39,8 @@ pub struct Anchor {
     pub source: String,
 }
 
-/// Returns `event` as the row after `head`.
-pub(crate) fn next(head: Head, event: &Event, now: Timestamp) -> Row {
+/// Returns `event` as the row after `head`, with a raw payload of that digest if it has one.
+pub(crate) fn next(head: Head, event: &Event, payload: Option<[u8; 32]>, now: Timestamp) -> Row {
     let mut row = Row {
         id: EventId(head.id.0 + 1),
         v: events::VERSION,
@@ -51,9 +51,9 @@ pub(crate) fn next(head: Head, event: &Event, now: Timestamp) -> Row {
         run: None,
         subject: kinds::subject(event),
         cause: event.cause.map(|cause| cause.to_string()),
-        actor: kinds::actor(event.actor).to_owned(),
+        actor: kinds::actor(&event.actor),
         data: kinds::data(&event.what).to_string(),
-        payload: None,
+        payload,
         prev: head.hash,
         hash: GENESIS,
     };

@@ -7,8 +7,8 @@ use cmux_core::time::Timestamp;
 
 use crate::events::Row;
 use crate::{
-    Reader, StoreError, View, chain, cursors, events, logs, misread, projects, settings, snapshots,
-    wake,
+    Reader, StoreError, View, chain, cursors, events, links, logs, migrate, misread, projects,
+    runs, sessions, settings, snapshots, tokens, wake, webhooks,
 };
 
 /// The most problems that are told.
@@ -80,5 +80,13 @@ fn read_all(view: View<'_>) -> Result<(), StoreError> {
     settings::all(view)?;
     cursors::all(view)?;
     wake::due(view, Timestamp(i64::MAX), u32::MAX)?;
+    // A file that is not migrated yet may be looked at, too.
+    if migrate::version(view.db)? >= 2 {
+        tokens::all(view)?;
+        sessions::all(view)?;
+        links::all(view)?;
+        runs::all(view)?;
+        webhooks::all(view)?;
+    }
     Ok(())
 }

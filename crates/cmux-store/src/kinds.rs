@@ -2,7 +2,9 @@
 
 use cmux_core::event::{Actor, Event, StopReason, What};
 use cmux_core::repair::{Repair, RepairSource};
+use cmux_core::session::{OverWhy, SessionHow};
 use cmux_core::snapshot::SnapshotKind;
+use cmux_core::time::Timestamp;
 use serde_json::{Value, json};
 
 /// Returns the name of what happened, `noun.verb`.
@@ -24,19 +26,56 @@ pub(crate) fn name(what: &What) -> &'static str {
         What::StoreRepaired(_) => "store.repaired",
         What::StoreFull { .. } => "store.full",
         What::StoreRoomAgain { .. } => "store.room_again",
+        What::TokenCreated { .. } => "token.created",
+        What::TokenRevoked { .. } => "token.revoked",
+        What::LinkMade { .. } => "link.made",
+        What::LinkReused { .. } => "link.reused",
+        What::SessionOpened { .. } => "session.opened",
+        What::SessionOver { .. } => "session.over",
+        What::WebhookReceived { .. } => "webhook.received",
+        What::DoorRefused { .. } => "door.refused",
     }
 }
 
 /// Returns what an event is about, if it is about one thing.
 pub(crate) fn subject(event: &Event) -> Option<String> {
-    event.project.as_ref().map(|id| format!("project:{id}"))
+    match &event.what {
+        What::TokenCreated { token, .. } | What::TokenRevoked { token, .. } => {
+            Some(format!("token:{token}"))
+        }
+        What::LinkReused { session }
+        | What::SessionOpened { session, .. }
+        | What::SessionOver { session, .. } => Some(format!("session:{session}")),
+        What::DaemonStarted { .. }
+        | What::DaemonStopping { .. }
+        | What::ClockJumped { .. }
+        | What::ProjectAdded { .. }
+        | What::ProjectRemoved { .. }
+        | What::ProjectMissing { .. }
+        | What::ProjectFound { .. }
+        | What::SnapshotTaken { .. }
+        | What::SnapshotFailed { .. }
+        | What::LogArchived { .. }
+        | What::PayloadsPruned { .. }
+        | What::StoreMigrated { .. }
+        | What::StoreRestored { .. }
+        | What::StoreRepaired(_)
+        | What::StoreFull { .. }
+        | What::StoreRoomAgain { .. }
+        | What::LinkMade { .. }
+        | What::WebhookReceived { .. }
+        | What::DoorRefused { .. } => event.project.as_ref().map(|id| format!("project:{id}")),
+    }
 }
 
 /// Returns who brought it about, as the log says it.
-pub(crate) fn actor(actor: Actor) -> &'static str {
+pub(crate) fn actor(actor: &Actor) -> String {
     match actor {
-        Actor::Operator => "operator",
-        Actor::Cmux => "cmux",
+        Actor::Operator => "operator".to_owned(),
+        Actor::Cmux => "cmux".to_owned(),
+        Actor::Token(id) => id.to_string(),
+        Actor::Agent(id) => id.to_string(),
+        Actor::Webhook(source) => format!("webhook:{source}"),
     }
 }
 
@@ -75,6 +114,36 @@ pub(crate) fn data(what: &What) -> Value {
         What::StoreFull { free_bytes } | What::StoreRoomAgain { free_bytes } => {
             json!({"free_bytes": free_bytes})
         }
+        What::TokenCreated { token, name, scope, expires_at } => json!({
+            "token": token.to_string(),
+            "name": name,
+            "scope": scope.to_string(),
+            "expires_at": expires_at.map(time),
+        }),
+        What::TokenRevoked { token, name } => json!({"token": token.to_string(), "name": name}),
+        What::LinkMade { expires_at } => json!({"expires_at": time(*expires_at)}),
+        What::LinkReused { session } => json!({"session": session.to_string()}),
+        What::SessionOpened { session, how } => {
+            json!({"session": session.to_string(), "how": session_how(*how)})
+        }
+        What::SessionOver { session, why } => {
+            json!({"session": session.to_string(), "why": over_why(*why)})
+        }
+        What::WebhookReceived { source, delivery, event, content_type, bytes } => json!({
+            "source": source,
+            "delivery": delivery,
+            "event": event,
+            "content_type": content_type,
+            "bytes": bytes,
+        }),
+        What::DoorRefused { reason, door, method, path, from, count } => json!({
+            "reason": reason,
+            "door": door,
+            "method": method,
+            "path": path,
+            "from": from,
+            "count": count,
+        }),
     }
 }
 
@@ -101,6 +170,27 @@ fn stop_reason(why: StopReason) -> &'static str {
         StopReason::Asked => "asked",
         StopReason::Signal => "signal",
     }
+}
+
+pub(crate) fn session_how(how: SessionHow) -> &'static str {
+    match how {
+        SessionHow::Link => "link",
+        SessionHow::Password => "password",
+    }
+}
+
+pub(crate) fn over_why(why: OverWhy) -> &'static str {
+    match why {
+        OverWhy::Closed => "closed",
+        OverWhy::LinkReused => "link_reused",
+        OverWhy::Revoked => "revoked",
+    }
+}
+
+/// Returns a moment as the log says it: RFC 3339 in UTC, with milliseconds.
+fn time(at: Timestamp) -> String {
+    let edge = if at.0 < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX };
+    format!("{:.3}", jiff::Timestamp::from_millisecond(at.0).unwrap_or(edge))
 }
 
 pub(crate) fn snapshot_kind(kind: SnapshotKind) -> &'static str {

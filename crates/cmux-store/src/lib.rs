@@ -8,18 +8,23 @@ pub mod cursors;
 pub mod events;
 mod file;
 mod kinds;
+pub mod links;
 pub mod logs;
 mod migrate;
 pub mod payloads;
 pub mod projects;
 mod reader;
 pub mod repair;
+pub mod runs;
 mod salvage;
+pub mod sessions;
 pub mod settings;
 pub mod snapshots;
 mod store;
 mod swap;
+pub mod tokens;
 pub mod wake;
+pub mod webhooks;
 
 use std::path::PathBuf;
 

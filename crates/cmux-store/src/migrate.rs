@@ -10,10 +10,11 @@ use rusqlite::Connection;
 use crate::{StoreError, backup, misread};
 
 /// Each takes the database one version further. Released ones are never edited.
-const MIGRATIONS: [&str; KNOWN as usize] = [include_str!("../migrations/0001_ground.sql")];
+const MIGRATIONS: [&str; KNOWN as usize] =
+    [include_str!("../migrations/0001_ground.sql"), include_str!("../migrations/0002_doors.sql")];
 
 /// The version that this cmux writes.
-pub(crate) const KNOWN: u32 = 1;
+pub(crate) const KNOWN: u32 = 2;
 
 /// Marks a file as cmux's: "cmux" in ASCII.
 const APPLICATION: i32 = 0x636d_7578;
@@ -74,10 +75,7 @@ pub(crate) fn require_described(db: &Connection) -> Result<(), StoreError> {
         // What a later one has added is not known here.
         return Ok(());
     }
-    let sound = Connection::open_in_memory()?;
-    for migration in MIGRATIONS {
-        sound.execute_batch(migration)?;
-    }
+    let sound = sound(KNOWN)?;
     let (found, known) = (described(db)?, described(&sound)?);
     match known.symmetric_difference(&found).next() {
         None => Ok(()),
@@ -86,6 +84,15 @@ pub(crate) fn require_described(db: &Connection) -> Result<(), StoreError> {
             Err(StoreError::Damaged { what })
         }
     }
+}
+
+/// Returns an empty database of that version, to compare another with.
+pub(crate) fn sound(version: u32) -> Result<Connection, StoreError> {
+    let sound = Connection::open_in_memory()?;
+    for migration in MIGRATIONS.iter().take(version as usize) {
+        sound.execute_batch(migration)?;
+    }
+    Ok(sound)
 }
 
 /// The type, name, table and SQL of a table or an index.
@@ -146,7 +153,7 @@ fn require_ours(db: &Connection) -> Result<(), StoreError> {
     Err(StoreError::Damaged { what: "it is not marked as cmux's".to_owned() })
 }
 
-fn version(db: &Connection) -> Result<u32, StoreError> {
+pub(crate) fn version(db: &Connection) -> Result<u32, StoreError> {
     Ok(db.pragma_query_value(None, "user_version", |row| row.get(0))?)
 }
 
@@ -184,12 +191,12 @@ mod tests {
         let log = LogId::new(Ulid::from(1_u128));
         assert_eq!(Store::open(&path, folder.path(), log, NOW).unwrap().1, None);
         let mut db = connect(&path).unwrap();
-        let more = [MIGRATIONS[0], "CREATE TABLE later (id TEXT) STRICT;"];
+        let more = [&MIGRATIONS[..], &["CREATE TABLE later (id TEXT) STRICT;"]].concat();
         let migrated = run_list(&mut db, &path, folder.path(), NOW, &more).unwrap().unwrap();
-        assert_eq!((migrated.from, migrated.to), (1, 2));
+        assert_eq!((migrated.from, migrated.to), (KNOWN, KNOWN + 1));
         let copy = Connection::open(migrated.snapshot.unwrap()).unwrap();
-        assert_eq!(version(&copy).unwrap(), 1);
-        assert_eq!(version(&db).unwrap(), 2);
+        assert_eq!(version(&copy).unwrap(), KNOWN);
+        assert_eq!(version(&db).unwrap(), KNOWN + 1);
         assert_eq!(run_list(&mut db, &path, folder.path(), NOW, &more).unwrap(), None);
     }
 

@@ -30,8 +30,17 @@ pub(crate) fn fits(row: &Row<'_>) -> Result<bool, StoreError> {
     Ok(digest == <[u8; 32]>::from(Sha256::digest(body)))
 }
 
-/// Drops what was last kept before `before`, and returns how many bodies that were.
-pub fn prune(tx: &Tx<'_>, before: Timestamp) -> Result<u64, StoreError> {
-    let rows = tx.db.execute("DELETE FROM payloads WHERE at < ?1", [before.0])?;
-    Ok(rows as u64)
+/// Returns when the body was last kept that has not been for the longest.
+pub fn oldest(view: View<'_>) -> Result<Option<Timestamp>, StoreError> {
+    let mut query = view.db.prepare_cached("SELECT at FROM payloads ORDER BY at LIMIT 1")?;
+    Ok(query.query_row([], |row| row.get(0).map(Timestamp)).optional()?)
+}
+
+/// Drops what was last kept before `before`, oldest first, `limit` at most. Returns how many.
+pub fn prune(tx: &Tx<'_>, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+    let mut query = tx.db.prepare_cached(
+        "DELETE FROM payloads WHERE rowid IN
+             (SELECT rowid FROM payloads WHERE at < ?1 ORDER BY at LIMIT ?2)",
+    )?;
+    Ok(query.execute(params![before.0, limit])? as u64)
 }

@@ -13,7 +13,10 @@ use crate::chain::{self, GENESIS};
 use crate::events::{self, Filter, PAGE_MAX};
 use crate::file::at;
 use crate::store::{connect, settle_on_close, tame};
-use crate::{StoreError, View, logs, migrate, payloads, projects, settings, snapshots};
+use crate::{
+    StoreError, View, links, logs, migrate, payloads, projects, runs, sessions, settings,
+    snapshots, tokens, webhooks,
+};
 
 /// The most stretches of a table that are skipped before the rest of it is given up.
 const SKIPS_MAX: u32 = 1000;
@@ -23,11 +26,17 @@ type MakesSense = fn(&rusqlite::Row<'_>) -> bool;
 
 /// Tables whose rows are carried over as they are. The log is carried over row by row; what is due when
 /// is planned anew, and cursors belong to the log that is over.
-const TABLES: [(&str, MakesSense); 4] = [
+const TABLES: [(&str, MakesSense); 9] = [
     ("projects", |row| projects::read(row).is_ok()),
     ("settings", |row| settings::read(row).is_ok()),
     ("snapshots", |row| snapshots::read(row).is_ok()),
     ("payloads", |row| payloads::fits(row).unwrap_or(false)),
+    ("tokens", |row| tokens::read(row).is_ok()),
+    // Sessions come before the links that opened them.
+    ("sessions", |row| sessions::read(row).is_ok()),
+    ("links", |row| links::read(row).is_ok()),
+    ("run_tokens", |row| runs::read(row).is_ok()),
+    ("webhooks", |row| webhooks::read(row).is_ok()),
 ];
 
 /// What the header of a database of ours says at these places. The length of the file, at 28, is left
@@ -60,7 +69,7 @@ pub(crate) fn salvage(
 ) -> Result<Option<Salvaged>, StoreError> {
     let mut new = connect(to)?;
     migrate::run(&mut new, to, to, now)?;
-    let Some(old) = open_damaged(from, &new)? else { return Ok(None) };
+    let Some(old) = open_damaged(from)? else { return Ok(None) };
     let tx = new.transaction()?;
     let saved = salvage_events(&old, &tx)?;
     logs::begin(&tx, log, events::head(View { db: &tx })?.id, now)?;
@@ -72,8 +81,8 @@ pub(crate) fn salvage(
     Ok(Some(saved))
 }
 
-/// Opens a copy of a damaged database, in which every table that `sound` has should be found.
-fn open_damaged(path: &Path, sound: &Connection) -> Result<Option<Connection>, StoreError> {
+/// Opens a copy of a damaged database, in which every table of its version should be found.
+fn open_damaged(path: &Path) -> Result<Option<Connection>, StoreError> {
     let mut file = OpenOptions::new().write(true).open(path).map_err(at(path))?;
     for (place, bytes) in HEADER {
         let written = file.seek(SeekFrom::Start(place)).and_then(|_| file.write_all(bytes));
@@ -90,10 +99,13 @@ fn open_damaged(path: &Path, sound: &Connection) -> Result<Option<Connection>, S
         Ok(db)
     };
     let Ok(db) = open() else { return Ok(None) };
-    let known = tables(sound)?;
-    if tables(&db).is_ok_and(|found| name_tables(&db, found, known).is_ok()) {
-        drop(db);
-        return Ok(open().ok());
+    // Its own word for its version may be what is damaged.
+    for version in (1..=migrate::KNOWN).rev() {
+        let known = tables(&migrate::sound(version)?)?;
+        if tables(&db).is_ok_and(|found| name_tables(&db, found, known).unwrap_or(false)) {
+            drop(db);
+            return Ok(open().ok());
+        }
     }
     Ok(Some(db))
 }
@@ -110,23 +122,25 @@ fn tables(db: &Connection) -> Result<Vec<(i64, Described)>, StoreError> {
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Describes those tables anew that are described as none of ours is, if it is clear which they are.
+/// Describes the table anew that is described as none of ours is, if it is clear which it is. Returns
+/// whether there was one.
 fn name_tables(
     db: &Connection,
     mut found: Vec<(i64, Described)>,
     mut known: Vec<(i64, Described)>,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let all = found.clone();
     found.retain(|(_, table)| known.iter().all(|(_, other)| other != table));
     known.retain(|(_, table)| all.iter().all(|(_, other)| other != table));
-    if let ([(row, _)], [(_, [kind, name, of, sql])]) = (found.as_slice(), known.as_slice()) {
-        let update = "UPDATE sqlite_schema
-                      SET type = CAST(?2 AS TEXT), name = CAST(?3 AS TEXT),
-                          tbl_name = CAST(?4 AS TEXT), sql = CAST(?5 AS TEXT)
-                      WHERE rowid = ?1";
-        db.execute(update, params![row, kind, name, of, sql])?;
-    }
-    Ok(())
+    let ([(row, _)], [(_, [kind, name, of, sql])]) = (found.as_slice(), known.as_slice()) else {
+        return Ok(false);
+    };
+    let update = "UPDATE sqlite_schema
+                  SET type = CAST(?2 AS TEXT), name = CAST(?3 AS TEXT),
+                      tbl_name = CAST(?4 AS TEXT), sql = CAST(?5 AS TEXT)
+                  WHERE rowid = ?1";
+    db.execute(update, params![row, kind, name, of, sql])?;
+    Ok(true)
 }
 
 /// Carries over every event that says what it was written with, in a chain of its own.

@@ -7,11 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
+use cmux_core::digest::Digest;
 use cmux_core::event::{Event, What};
 use cmux_core::id::{EventId, LogId};
 use cmux_core::plan::Subject;
 use cmux_core::project::{Look, Presence, Project};
+use cmux_core::session::{Link, Session, SessionHow};
 use cmux_core::time::Timestamp;
+use cmux_core::token::{Token, TokenScope};
+use cmux_core::webhook::Taken;
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::Wal;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
@@ -19,7 +23,8 @@ use serde_json::Value;
 
 use crate::file::at;
 use crate::{
-    SQLITE_MIN, StoreError, chain, events, logs, migrate, misread, projects, settings, wake,
+    SQLITE_MIN, StoreError, chain, events, links, logs, migrate, misread, payloads, projects,
+    sessions, settings, tokens, wake, webhooks,
 };
 
 /// How long a statement waits for another process to let go of the file.
@@ -27,6 +32,10 @@ const BUSY_MAX: Duration = Duration::from_secs(5);
 
 /// How many pages the write-ahead log has before it is moved into the database.
 const PAGES_MAX: i32 = 1000;
+
+/// Names that nothing has, for what is written and taken back.
+const REHEARSAL_TOKEN: &str = "tok_00000000000000000000000000";
+const REHEARSAL_SESSION: &str = "ses_00000000000000000000000000";
 
 /// An open database, to write to. There is one in a process, and one process.
 #[derive(Debug)]
@@ -135,6 +144,7 @@ impl Store {
             projects::save(&tx, &project)?;
             projects::save(&tx, &Project { presence, look, ..project })?;
         }
+        rehearse_doors(&tx, now)?;
         Ok(transaction.rollback()?)
     }
 
@@ -272,11 +282,47 @@ impl<'a> Tx<'a> {
 
     /// Appends `event` to the log, and returns its place there.
     pub fn append(&mut self, event: &Event, now: Timestamp) -> Result<EventId, StoreError> {
-        let next = chain::next(self.head, event, now);
+        self.append_row(event, None, now)
+    }
+
+    /// Appends `event` to the log, lays beside it the raw `payload` that it tells of, and returns its
+    /// place there.
+    pub fn append_with(
+        &mut self,
+        event: &Event,
+        payload: &[u8],
+        now: Timestamp,
+    ) -> Result<EventId, StoreError> {
+        let digest = payloads::keep(self, payload, now)?;
+        self.append_row(event, Some(digest), now)
+    }
+
+    fn append_row(
+        &mut self,
+        event: &Event,
+        payload: Option<[u8; 32]>,
+        now: Timestamp,
+    ) -> Result<EventId, StoreError> {
+        let next = chain::next(self.head, event, payload, now);
         events::insert(self.db, &next)?;
         self.head = Head { id: next.id, hash: next.hash, at: Some(now) };
         Ok(next.id)
     }
+}
+
+/// Writes what is asked for at the doors.
+fn rehearse_doors(tx: &Tx<'_>, now: Timestamp) -> Result<(), StoreError> {
+    let secret = Digest::of(b"rehearsal");
+    let (source, delivery) = ("rehearsal".to_owned(), String::new());
+    webhooks::save(tx, &Taken { source, delivery, digest: secret, event: EventId(0), at: now })?;
+    let (Ok(token), Ok(session)) = (REHEARSAL_TOKEN.parse(), REHEARSAL_SESSION.parse()) else {
+        return Ok(());
+    };
+    if let Ok(token) = Token::new(token, "rehearsal", TokenScope::Read, secret, None, now) {
+        tokens::save(tx, &token)?;
+    }
+    sessions::save(tx, &Session::new(session, secret, SessionHow::Link, now))?;
+    links::save(tx, &Link { session: Some(session), ..Link::new(secret, now) })
 }
 
 /// Opens the file at `path` for writing, with all that makes a commit last.

@@ -1,4 +1,4 @@
-//! Keeps a copy of the store that is no older than a day, and drops payloads that have had their time.
+//! Keeps a copy of the store that is no older than a day.
 
 use std::time::Duration;
 
@@ -16,7 +16,6 @@ pub struct World<'a> {
     /// When the store began: a new one is not worth a copy yet.
     pub store_since: Timestamp,
     pub every: Duration,
-    pub payloads_keep: Duration,
 }
 
 /// Returns what is due at `now`.
@@ -35,7 +34,6 @@ pub fn plan(world: World<'_>, now: Timestamp, ids: &mut dyn NewIds) -> Plan {
     if let Some(lost) = world.last.filter(|last| is_underway(last)) {
         plan.steps.push(lose(lost, now));
     }
-    plan.steps.push(prune(world.payloads_keep, now));
     plan.steps.push(take(SnapshotId::new(ids.ulid()), now));
     plan.wake(now + COPY_WITHIN);
     plan
@@ -54,12 +52,6 @@ fn lose(snapshot: &Snapshot, now: Timestamp) -> Step {
         event: Some(Event::own(What::SnapshotFailed { kind: snapshot.kind, why })),
         action: None,
     }
-}
-
-fn prune(keep: Duration, now: Timestamp) -> Step {
-    let before =
-        Timestamp(now.0.saturating_sub(i64::try_from(keep.as_millis()).unwrap_or(i64::MAX)));
-    Step { record: Some(Record::PayloadsPruned { before }), event: None, action: None }
 }
 
 fn take(id: SnapshotId, now: Timestamp) -> Step {
@@ -85,9 +77,9 @@ mod tests {
     #[test]
     fn a_copy_is_taken_once_a_day() {
         check(None, Timestamp(76 * HOUR + 1), None, Some(Timestamp(100 * HOUR + 1)));
-        check(None, Timestamp(76 * HOUR), Some(2), Some(NOW + COPY_WITHIN));
+        check(None, Timestamp(76 * HOUR), Some(1), Some(NOW + COPY_WITHIN));
         check(Some(taken(Timestamp(77 * HOUR))), Timestamp(0), None, Some(Timestamp(101 * HOUR)));
-        check(Some(taken(Timestamp(76 * HOUR))), Timestamp(0), Some(2), Some(NOW + COPY_WITHIN));
+        check(Some(taken(Timestamp(76 * HOUR))), Timestamp(0), Some(1), Some(NOW + COPY_WITHIN));
     }
 
     #[test]
@@ -102,7 +94,7 @@ mod tests {
         check(
             Some(failed(Timestamp(100 * HOUR - 600_000))),
             Timestamp(0),
-            Some(2),
+            Some(1),
             Some(NOW + COPY_WITHIN),
         );
     }
@@ -111,7 +103,7 @@ mod tests {
     fn a_copy_that_was_never_heard_of_is_given_up_and_taken_again() {
         let underway = |deadline| SnapshotState::Underway { deadline };
         check(Some(underway(NOW + COPY_WITHIN)), Timestamp(0), None, Some(NOW + COPY_WITHIN));
-        check(Some(underway(NOW)), Timestamp(0), Some(3), Some(NOW + COPY_WITHIN));
+        check(Some(underway(NOW)), Timestamp(0), Some(2), Some(NOW + COPY_WITHIN));
     }
 
     /// Checks how many steps are due at `NOW`, if any, and when to look again.
@@ -125,8 +117,7 @@ mod tests {
         let id = SnapshotId::new(Ulid::from(1_u128));
         let last = last.map(|state| Snapshot { id, kind: SnapshotKind::Daily, state });
         let every = Duration::from_hours(24);
-        let payloads_keep = Duration::from_hours(1);
-        let world = World { last: last.as_ref(), store_since, every, payloads_keep };
+        let world = World { last: last.as_ref(), store_since, every };
         let plan = plan(world, NOW, &mut Two);
         assert_eq!((plan.steps.len(), plan.wake_at), (steps.unwrap_or(0), wake_at));
     }

@@ -51,12 +51,17 @@ impl From<Denied> for Oops {
     fn from(denied: Denied) -> Oops {
         let detail = denied.to_string();
         match denied {
-            Denied::Refused(Refused::NoProject(_)) => {
-                Oops::new(StatusCode::NOT_FOUND, "not-found", detail)
-            }
-            Denied::Refused(Refused::BadProject(_)) => Oops::bad_request(detail),
+            Denied::Refused(
+                Refused::NoProject(_) | Refused::NoToken(_) | Refused::NoLink | Refused::NoSession,
+            ) => Oops::new(StatusCode::NOT_FOUND, "not-found", detail),
+            Denied::Refused(
+                Refused::BadProject(_) | Refused::BadToken(_) | Refused::BadWebhook(_),
+            ) => Oops::bad_request(detail),
             Denied::Refused(Refused::BadArchive(_)) => {
                 Oops::new(StatusCode::CONFLICT, "archive", detail)
+            }
+            Denied::Refused(Refused::WebhookConflict) => {
+                Oops::new(StatusCode::CONFLICT, "conflict", detail)
             }
             Denied::Full => Oops::full(),
             Denied::Unstored(_) => Oops::new(StatusCode::INTERNAL_SERVER_ERROR, "unstored", detail),

@@ -59,7 +59,14 @@ pub(crate) async fn add(
             let status = if created { StatusCode::CREATED } else { StatusCode::OK };
             Ok((status, Json(say(&project))))
         }
-        Answer::Heard => Err(Oops::from(Denied::Unstored("it was not answered".to_owned()))),
+        Answer::Heard
+        | Answer::Token(_)
+        | Answer::Link(_)
+        | Answer::Session(_)
+        | Answer::LinkReused { .. }
+        | Answer::Webhook { .. } => {
+            Err(Oops::from(Denied::Unstored("it was not answered".to_owned())))
+        }
     }
 }
 

@@ -5,9 +5,11 @@
 mod archive;
 mod backup;
 mod chain;
+mod doors;
 mod flips;
 mod log;
 mod nouns;
 mod repair;
+mod versions;
 mod wal;
 mod world;

@@ -177,7 +177,7 @@ fn the_same_payload_is_kept_once_and_as_long_as_the_last_use() {
     assert_eq!(payloads::find(store.view(), &a).unwrap().as_deref(), Some(&b"a"[..]));
     assert_eq!(payloads::find(store.view(), &b).unwrap().as_deref(), Some(&b""[..]));
     for (before, pruned) in [(2, 0), (3, 1), (3, 0), (4, 1)] {
-        let rows = store.turn(|tx| payloads::prune(tx, Timestamp(before))).unwrap();
+        let rows = store.turn(|tx| payloads::prune(tx, Timestamp(before), 9)).unwrap();
         assert_eq!(rows, pruned, "before {before}");
         assert_eq!(payloads::find(store.view(), &a).unwrap().is_some(), before < 4);
     }
