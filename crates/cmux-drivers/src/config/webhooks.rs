@@ -172,6 +172,9 @@ mod tests {
             ":3: /no/such/file cannot be read: ",
         );
         check("[webhooks.ci]\nsecret_file = 's'\n", ":2: `webhooks.ci.secret_file` must be a path");
+        check(&format!("[webhooks.ci]\nsecret = '{SECRET}\n"), ":2: ");
+        check(&format!("[webhooks.ci]\nsecret = 'x'\nsecret = '{SECRET}'\n"), ":3: ");
+        check(&format!("[webhooks.ci]\nscheme = '{SECRET}'\n"), ":2: `webhooks.ci.scheme` must be");
         check("[webhooks.ci]\nsecret = 1\n", ":2: `webhooks.ci.secret` must be text");
         check("[webhooks.ci]\nproject = '/x'\n", ":2: `webhooks.ci.project` must be a project's");
         check("[webhooks.health]\n", ":1: `webhooks.health` must be called something else");

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use cmux_testkit::daemon::Daemon;
-use cmux_testkit::home::TestHome;
+use cmux_testkit::home::{Ran, TestHome};
 
 use crate::PROGRAM;
 use crate::caller::{assert_nothing_runs_in, run_out};
@@ -72,6 +72,17 @@ fn an_address_that_others_can_reach_needs_tls_and_a_password() {
     check(&home, &[], "chmod 600");
     mode(0o600);
     check(&home, &[], "set a password with `cmux password set`");
+}
+
+#[test]
+fn a_daemon_that_could_not_be_started_again_is_not_stopped() {
+    let home = TestHome::new(PROGRAM);
+    let daemon = home.daemon();
+    let mut restart = home.command(&["daemon", "restart"]);
+    let ran: Ran = restart.env("CMUX_HOST", "0.0.0.0").output().unwrap().into();
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("where other machines can reach cmux"), "{ran:?}");
+    assert_eq!(home.json(&["daemon", "status"])["pid"], daemon.pid());
 }
 
 /// Checks that a daemon neither runs nor starts, says `what`, and leaves nothing behind.
