@@ -11,6 +11,7 @@ use cmux_core::id::{LogId, NewIds};
 use cmux_core::report::Report;
 use cmux_core::settings::{Settings, may_listen};
 use cmux_core::snapshot::SnapshotKind;
+use cmux_core::time::Timestamp;
 use cmux_drivers::clock;
 use cmux_drivers::home::{Home, HomeError};
 use cmux_drivers::lock::{Holder, Lock, LockError, Role};
@@ -20,18 +21,20 @@ use cmux_drivers::tls::Acceptor;
 use cmux_store::{StoreError, backup, repair};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::AbortHandle;
 use tracing::{error, info, warn};
 
-use crate::feed::Feed;
+use crate::feed::{self, Feed};
 use crate::hands::Hands;
 use crate::heartbeat::Heartbeat;
-use crate::http::{self, App, Facts};
+use crate::http::{self, App, Awake, Facts, WaysOut};
 use crate::inbox::{self, End, Inbox, Kit, Signs};
 use crate::kernel::Kernel;
 use crate::names::Names;
 use crate::readers::Readers;
+use crate::refusals::{self, Refusals};
 use crate::room::Disk;
-use crate::serve::Doors;
+use crate::serve::{Doors, House};
 
 /// How many actions may wait for the hands.
 const ACTIONS_MAX: usize = 1024;
@@ -180,38 +183,32 @@ async fn live(
     let environment = |error: &dyn std::fmt::Display| Failure::Environment(error.to_string());
     let mut term = signal(SignalKind::terminate()).map_err(|error| environment(&error))?;
     let mut int = signal(SignalKind::interrupt()).map_err(|error| environment(&error))?;
-    let address = SocketAddr::new(life.settings.host, life.settings.port);
-    let doors = Doors::open(address, &life.home.socket(), &life.home.config()).await;
-    let doors = doors.map_err(|error| environment(&error))?;
+    let (doors, tls) = open_doors(&life).await?;
     let port = doors.port();
-    let mind = match &life.safe_mode {
-        None => Some(awaken(&life, disk).await.inspect_err(|_| leave_socket(&life))?),
-        Some(_) => None,
-    };
-    lock.note(&holder(&life, Some(port))).map_err(|error| environment(&error))?;
     let (closing, closing_seen) = watch::channel(false);
     let (stop, mut stop_asked) = mpsc::channel(1);
     let (faults, mut fault) = mpsc::channel(1);
     let (clients, clients_gone) = mpsc::channel(1);
-    let signs = mind.as_ref().map(|mind| mind.signs.clone());
-    let readers = Readers::of(&life.home.database());
-    let app = Arc::new(App {
-        feed: Feed::start(signs.as_ref(), &readers, faults.clone()),
-        facts: facts(&life, port),
-        inbox: mind.as_ref().map(|mind| mind.inbox.clone()),
-        signs,
-        readers,
-        closing: closing_seen.clone(),
-        stop,
-        faults,
-        clients,
-    });
-    let serving = tokio::spawn(doors.serve(
-        http::on_socket(app.clone()),
-        http::on_port(app.clone()),
-        closing_seen,
-    ));
+    let ways_out = WaysOut { closing: closing_seen.clone(), stop, faults, clients };
+    let (refusals, refused) = Refusals::new();
+    let app = Arc::new(App::new(facts(&life, port), &life.settings, refusals, ways_out));
+    let house = House {
+        router: http::router(&app),
+        site: app.site.clone(),
+        connections_max: life.settings.limits.connections as usize,
+        tls,
+        closing: closing_seen,
+    };
+    // Health is told from now on, however long the store takes to be opened and mended.
+    let serving = tokio::spawn(doors.serve(house));
+    let mind = match &life.safe_mode {
+        None => Some(awaken(&life, disk).await.inspect_err(|_| leave_socket(&life))?),
+        Some(_) => None,
+    };
+    app.wake(awake(&life, &app, mind.as_ref()));
+    lock.note(&holder(&life, Some(port))).map_err(|error| environment(&error))?;
     let inbox = mind.as_ref().map(|mind| mind.inbox.clone());
+    tokio::spawn(refusals::tell(refused, inbox.clone()));
     let beating = heartbeat.map(|heartbeat| tokio::spawn(heartbeat.live(inbox.clone())));
     info!(port, home = %life.home.root().display(), "ready");
     let mut kernel_end = mind.map(|mind| mind.end);
@@ -231,6 +228,32 @@ async fn live(
     ended
 }
 
+/// Opens the doors, and reads what the one at the port is locked with.
+async fn open_doors(life: &Life) -> Result<(Doors, Option<Acceptor>), Failure> {
+    let tls = life.settings.tls.as_ref().map(Acceptor::load).transpose();
+    let tls = tls.map_err(|error| Failure::Config(error.to_string()))?;
+    let address = SocketAddr::new(life.settings.host, life.settings.port);
+    let doors = Doors::open(address, &life.home.socket(), &life.home.config()).await;
+    Ok((doors.map_err(|error| Failure::Environment(error.to_string()))?, tls))
+}
+
+/// Returns what routes need of the open store.
+fn awake(life: &Life, app: &App, mind: Option<&Mind>) -> Awake {
+    let readers = Readers::of(&life.home.database());
+    let faults = app.ways_out.faults.clone();
+    let clients_max = life.settings.limits.websockets.into();
+    let limits = feed::Limits { clients_max, ..feed::Limits::default() };
+    Awake {
+        feed: Feed::start(mind.map(|mind| &mind.signs), &readers, faults, limits),
+        readers,
+        mind: mind.map(|mind| http::Mind {
+            inbox: mind.inbox.clone(),
+            signs: mind.signs.clone(),
+            hands: mind.hands.clone(),
+        }),
+    }
+}
+
 /// Leaves no socket behind at which nobody listens.
 fn leave_socket(life: &Life) {
     let _ = std::fs::remove_file(life.home.socket());
@@ -248,21 +271,19 @@ enum Ending {
 struct Mind {
     inbox: Inbox,
     signs: Signs,
+    hands: AbortHandle,
     end: oneshot::Receiver<End>,
 }
 
 /// Opens the store, mending it if it must be, and starts the kernel and its hands.
-async fn awaken(life: &Life, mut disk: Disk) -> Result<Mind, Failure> {
+async fn awaken(life: &Life, disk: Disk) -> Result<Mind, Failure> {
     let reading = clock::read();
     let (home, settings) = (&life.home, life.settings.store);
-    let database = home.database();
-    let open = || repair::open(&database, &home.backups(), LogId::new(Names.ulid()), reading.wall);
-    let is_full = |error: &StoreError| matches!(error, StoreError::Full);
-    let opened = disk.make_way(is_full, open).map_err(|error| match is_full(&error) {
-        true => no_room(life),
-        false => error.into(),
-    })?;
-    sweep(home, settings.snapshots_keep as usize);
+    let opening = life.clone();
+    // To mend a store can take minutes, in which health is to be told.
+    let opened = tokio::task::spawn_blocking(move || open_store(&opening, disk, reading.wall));
+    let opened = opened.await.map_err(|error| Failure::Crash(error.to_string()))?;
+    let (opened, disk) = opened?;
     let start = Report::Started {
         version: life.version.clone(),
         pid: std::process::id(),
@@ -272,21 +293,37 @@ async fn awaken(life: &Life, mut disk: Disk) -> Result<Mind, Failure> {
     let kernel = Kernel::new(opened.store, settings, start);
     let (hands, actions) = mpsc::channel(ACTIONS_MAX);
     let clock = Clock::start(kernel.head().1, reading);
-    let kit = Kit { kernel, clock, hands, disk, database: database.clone() };
+    let kit = Kit { kernel, clock, hands, disk, database: home.database() };
     let started = inbox::start(kit).map_err(|error| Failure::Environment(error.to_string()));
     let (inbox, signs, end) = started?;
     let hands = Hands {
         inbox: inbox.clone(),
-        database,
+        database: home.database(),
         backups: home.backups(),
         snapshots_keep: settings.snapshots_keep as usize,
     };
-    tokio::spawn(hands.work(actions));
+    let hands = tokio::spawn(hands.work(actions)).abort_handle();
     // A store that cannot be written can still be read: it says so instead of ending.
     if let Err(denied) = inbox.ask(Report::Ping).await {
         warn!(%denied, "the start could not be stored");
     }
-    Ok(Mind { inbox, signs, end })
+    Ok(Mind { inbox, signs, hands, end })
+}
+
+fn open_store(
+    life: &Life,
+    mut disk: Disk,
+    now: Timestamp,
+) -> Result<(repair::Opened, Disk), Failure> {
+    let (home, database) = (&life.home, life.home.database());
+    let open = || repair::open(&database, &home.backups(), LogId::new(Names.ulid()), now);
+    let is_full = |error: &StoreError| matches!(error, StoreError::Full);
+    let opened = disk.make_way(is_full, open).map_err(|error| match is_full(&error) {
+        true => no_room(life),
+        false => error.into(),
+    })?;
+    sweep(home, life.settings.store.snapshots_keep as usize);
+    Ok((opened, disk))
 }
 
 /// Clears away what earlier lives left in the backups.
@@ -320,7 +357,7 @@ async fn wait_for(kernel: &mut Option<oneshot::Receiver<End>>) -> End {
 /// What is to be closed, in order.
 struct Leaving {
     closing: watch::Sender<bool>,
-    serving: tokio::task::JoinHandle<std::io::Result<()>>,
+    serving: tokio::task::JoinHandle<()>,
     clients_gone: mpsc::Receiver<()>,
     inbox: Option<Inbox>,
     kernel_end: Option<oneshot::Receiver<End>>,

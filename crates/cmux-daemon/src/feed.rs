@@ -33,9 +33,6 @@ const PACE: Duration = Duration::from_millis(5);
 /// How long to wait before a log that could not be read is tried again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// How many may follow at once.
-const CLIENTS_MAX: u64 = 1000;
-
 /// A stretch of the log.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Batch {
@@ -96,7 +93,7 @@ pub(crate) struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            clients_max: CLIENTS_MAX,
+            clients_max: 1000,
             accept_within: Duration::from_secs(10),
             leave_within: Duration::from_secs(60),
             ping_every: Duration::from_secs(20),
@@ -158,13 +155,14 @@ impl Feed {
         signs: Option<&Signs>,
         readers: &Readers,
         faults: mpsc::Sender<String>,
+        limits: Limits,
     ) -> Feed {
         let feed = Feed {
             sender: broadcast::Sender::new(BATCHES_MAX),
             readers: readers.another(),
             faults: signs.map(|_| faults),
             counts: Arc::default(),
-            limits: Limits::default(),
+            limits,
         };
         if let Some(signs) = signs {
             // It reads by itself, and waits for no client's reading.

@@ -2,50 +2,75 @@
 
 mod events;
 mod extract;
+mod gate;
 mod health;
-mod page;
-mod problem;
+mod metrics;
+mod openapi;
+mod pages;
+pub(crate) mod problem;
 mod projects;
+mod routes;
+mod secrets;
+mod sessions;
 mod status;
 mod store;
 mod stream;
+mod table;
+mod tokens;
+mod webhooks;
+mod whoami;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
-use axum::routing::{get, post};
+use axum::body::Bytes;
+use axum::middleware::from_fn_with_state;
 use cmux_core::report::{Answer, Report};
+use cmux_core::settings::{Limits, Settings, WebhookSource};
 use cmux_core::time::Timestamp;
+use cmux_core::visit::Names;
 use cmux_drivers::home::Home;
 use cmux_store::{StoreError, View, repair};
 use tokio::sync::{mpsc, watch};
+use tokio::task::AbortHandle;
 
 use crate::feed::Feed;
+use crate::finding::Finding;
 pub(crate) use crate::http::events::say as say_event;
+use crate::http::metrics::Metrics;
 use crate::http::problem::Oops;
 use crate::inbox::{Inbox, Signs};
+use crate::kernel::Denied;
 use crate::readers::Readers;
-
-/// The longest body that is read, in bytes.
-const BODY_MAX: usize = 10 << 20;
+use crate::refusals::Refusals;
+use crate::turnstile::Turnstile;
+use crate::who::Site;
 
 /// What every route may need.
 #[derive(Debug)]
 pub(crate) struct App {
     pub(crate) facts: Facts,
-    /// The kernel, unless this is safe mode.
-    pub(crate) inbox: Option<Inbox>,
-    pub(crate) signs: Option<Signs>,
-    pub(crate) readers: Readers,
-    /// Where the log is told.
-    pub(crate) feed: Feed,
-    pub(crate) closing: watch::Receiver<bool>,
-    pub(crate) stop: mpsc::Sender<()>,
-    /// Takes note of damage that a reader found.
-    pub(crate) faults: mpsc::Sender<String>,
-    /// Held by each client that must be let go before the end.
-    pub(crate) clients: mpsc::Sender<()>,
+    pub(crate) site: Site,
+    /// By what names cmux may be called.
+    pub(crate) names: Names,
+    /// Where browsers find it, without a slash at the end.
+    pub(crate) address: String,
+    pub(crate) is_secure: bool,
+    pub(crate) limits: Limits,
+    pub(crate) webhooks: BTreeMap<String, WebhookSource>,
+    pub(crate) turnstile: Turnstile,
+    pub(crate) refusals: Refusals,
+    pub(crate) metrics: Metrics,
+    /// Whether a write reached the disk, when that was last tried.
+    pub(crate) writable: Finding<Result<(), String>>,
+    /// What was wrong with tmux when it was last looked at.
+    pub(crate) tmux: Finding<Option<String>>,
+    /// The OpenAPI document.
+    pub(crate) document: Bytes,
+    pub(crate) ways_out: WaysOut,
+    /// What there is once the store is open.
+    awake: OnceLock<Awake>,
 }
 
 /// What does not change while the daemon lives.
@@ -59,59 +84,120 @@ pub(crate) struct Facts {
     pub(crate) safe_mode: Option<String>,
 }
 
-/// The routes on the home's socket, which only its owner can reach.
-pub(crate) fn on_socket(app: Arc<App>) -> Router {
-    Router::new()
-        .merge(health::routes())
-        .route("/api/status", get(status::show))
-        .route("/api/daemon", get(status::daemon))
-        .route("/api/daemon/stop", post(status::stop))
-        .route("/api/projects", get(projects::list).post(projects::add))
-        .route("/api/projects/{id}", get(projects::show).delete(projects::remove))
-        .route("/api/events", get(events::list))
-        .route("/api/ws", get(stream::follow))
-        .route("/api/store/check", get(store::check))
-        .route("/api/store/audit", get(store::audit))
-        .route("/api/store/backups", post(store::back_up))
-        .route("/api/store/archives", post(store::archive))
-        .fallback(problem::no_route)
-        .method_not_allowed_fallback(problem::no_method)
-        .layer(DefaultBodyLimit::max(BODY_MAX))
-        .with_state(app)
+/// How the daemon's end is brought about and noticed.
+#[derive(Clone, Debug)]
+pub(crate) struct WaysOut {
+    pub(crate) closing: watch::Receiver<bool>,
+    pub(crate) stop: mpsc::Sender<()>,
+    /// Takes note of damage that a reader found.
+    pub(crate) faults: mpsc::Sender<String>,
+    /// Held by each client that must be let go before the end.
+    pub(crate) clients: mpsc::Sender<()>,
 }
 
-/// The routes on the loopback port, which any process or page on this machine can reach: only what
-/// tells nothing and changes nothing.
-pub(crate) fn on_port(app: Arc<App>) -> Router {
-    Router::new()
-        .merge(health::routes())
-        .route("/", get(page::show))
-        .fallback(problem::no_entry)
+/// The daemon with its store open.
+#[derive(Debug)]
+pub(crate) struct Awake {
+    /// The kernel, unless this is safe mode.
+    pub(crate) mind: Option<Mind>,
+    pub(crate) readers: Readers,
+    /// Where the log is told.
+    pub(crate) feed: Feed,
+}
+
+/// The kernel, as routes see it.
+#[derive(Debug)]
+pub(crate) struct Mind {
+    pub(crate) inbox: Inbox,
+    pub(crate) signs: Signs,
+    pub(crate) hands: AbortHandle,
+}
+
+/// Returns all routes, behind the gate, for both doors.
+pub(crate) fn router(app: &Arc<App>) -> Router {
+    let mut router = Router::new();
+    for route in routes::all() {
+        let enter = from_fn_with_state((app.clone(), route.need), gate::enter);
+        router = router.route(route.path, route.handler.layer(enter));
+    }
+    router
+        .fallback(problem::no_route)
         .method_not_allowed_fallback(problem::no_method)
-        .layer(DefaultBodyLimit::max(BODY_MAX))
-        .with_state(app)
+        .layer(from_fn_with_state(app.clone(), gate::admit))
+        .with_state(app.clone())
 }
 
 impl App {
+    pub(crate) fn new(
+        facts: Facts,
+        settings: &Settings,
+        refusals: Refusals,
+        ways_out: WaysOut,
+    ) -> App {
+        let port = facts.port;
+        let document = openapi::document(&routes::all(), &facts.version);
+        let origins = settings.allowed_origins(port);
+        App {
+            site: Site::of(&facts.home),
+            address: origins.first().cloned().unwrap_or_default(),
+            names: Names { hosts: settings.allowed_hosts(port), origins },
+            is_secure: settings.tls.is_some(),
+            limits: settings.limits,
+            webhooks: settings.webhooks.clone(),
+            turnstile: Turnstile::default(),
+            refusals,
+            metrics: Metrics::default(),
+            writable: Finding::nothing(),
+            tmux: Finding::nothing(),
+            document: Bytes::from(document.to_string()),
+            ways_out,
+            awake: OnceLock::new(),
+            facts,
+        }
+    }
+
+    /// Begins to answer what needs the store.
+    pub(crate) fn wake(&self, awake: Awake) {
+        // It wakes once.
+        let _ = self.awake.set(awake);
+    }
+
+    /// Returns what there is once the store is open, if it is.
+    pub(crate) fn awake(&self) -> Option<&Awake> {
+        self.awake.get()
+    }
+
+    /// Returns where the log is told.
+    pub(crate) fn feed(&self) -> Result<&Feed, Oops> {
+        self.awake().map(|awake| &awake.feed).ok_or_else(Oops::starting)
+    }
+
     /// Reports to the kernel, and waits until it is stored.
     async fn ask(&self, report: Report) -> Result<Answer, Oops> {
-        let Some(inbox) = &self.inbox else {
+        Ok(self.try_ask(report).await??)
+    }
+
+    /// Reports to the kernel, and returns what it answers.
+    async fn try_ask(&self, report: Report) -> Result<Result<Answer, Denied>, Oops> {
+        let awake = self.awake().ok_or_else(Oops::starting)?;
+        let Some(mind) = &awake.mind else {
             let why = self.facts.safe_mode.as_deref().unwrap_or_default();
             return Err(Oops::safe_mode(why));
         };
-        inbox.ask(report).await.map_err(Oops::from)
+        Ok(mind.inbox.ask(report).await)
     }
 
     /// Reads from the store.
-    async fn read<T: Send + 'static>(
+    pub(crate) async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce(View<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, Oops> {
-        let found = self.readers.read(work).await;
+        let awake = self.awake().ok_or_else(Oops::starting)?;
+        let found = awake.readers.read(work).await;
         if let Err(StoreError::Damaged { what }) = &found {
-            match &self.inbox {
+            match &awake.mind {
                 // One is enough; the rest would say the same.
-                Some(_) => drop(self.faults.try_send(what.clone())),
+                Some(_) => drop(self.ways_out.faults.try_send(what.clone())),
                 // Safe mode mends nothing, so ending would change nothing: the next start looks.
                 None => drop(repair::mark(&self.facts.home.database(), what)),
             }

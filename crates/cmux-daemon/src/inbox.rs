@@ -18,6 +18,7 @@ use cmux_store::{StoreError, repair};
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::{error, warn};
 
+use crate::commits::Commits;
 use crate::kernel::{Denied, Kernel, Turn};
 use crate::names::Names;
 use crate::room::{Disk, Turned};
@@ -61,6 +62,9 @@ pub struct Signs {
     pub trouble: watch::Receiver<Option<String>>,
     /// When the kernel last finished a turn, in milliseconds since boot.
     pub turned_at: Arc<AtomicU64>,
+    /// When a write of its last reached the disk, in milliseconds since boot.
+    pub stored_at: Arc<AtomicU64>,
+    pub commits: Arc<Commits>,
 }
 
 /// Why the kernel ended.
@@ -127,9 +131,15 @@ pub fn start(kit: Kit) -> std::io::Result<(Inbox, Signs, oneshot::Receiver<End>)
     let (sender, receiver) = sync_channel(WAITING_MAX);
     let (head, head_seen) = watch::channel(kit.kernel.head().0);
     let (trouble, trouble_seen) = watch::channel(None);
-    let turned_at = Arc::new(AtomicU64::new(since_boot_ms()));
-    let signs = Signs { head: head_seen, trouble: trouble_seen, turned_at: turned_at.clone() };
-    let life = Life { kit, receiver, head, trouble, turned_at, wake_at: None, answered: 0 };
+    let signs = Signs {
+        head: head_seen,
+        trouble: trouble_seen,
+        turned_at: Arc::new(AtomicU64::new(since_boot_ms())),
+        stored_at: Arc::default(),
+        commits: Arc::default(),
+    };
+    let shown = signs.clone();
+    let life = Life { kit, receiver, head, trouble, shown, wake_at: None, answered: 0 };
     let (ended, end) = oneshot::channel();
     thread::Builder::new().name("kernel".to_owned()).spawn(move || {
         // Nobody waits for it if the daemon ends in a hurry.
@@ -148,7 +158,7 @@ struct Life {
     receiver: Receiver<Letter>,
     head: watch::Sender<EventId>,
     trouble: watch::Sender<Option<String>>,
-    turned_at: Arc<AtomicU64>,
+    shown: Signs,
     wake_at: Option<Timestamp>,
     /// How many were answered just now.
     answered: usize,
@@ -188,9 +198,14 @@ impl Life {
             if !self.kit.disk.admits() {
                 batch = turn_away_asks(batch);
             }
+            let (begun, head) = (Instant::now(), self.kit.kernel.head().0);
             let turned = self.kit.kernel.turn(&batch.reports, now, &mut Names);
             let failed = match turned {
                 Ok(turn) => {
+                    if self.kit.kernel.head().0 != head || batch.reports.contains(&Report::Probe) {
+                        self.shown.commits.took(begun.elapsed());
+                        self.shown.stored_at.store(since_boot_ms(), Ordering::Relaxed);
+                    }
                     self.finish(turn, batch.replies);
                     self.kit.kernel.shorten().err().and_then(|it| self.fail(&it, Vec::new(), now))
                 }
@@ -200,7 +215,7 @@ impl Life {
                 self.kit.kernel.abandon();
                 return end;
             }
-            self.turned_at.store(since_boot_ms(), Ordering::Relaxed);
+            self.shown.turned_at.store(since_boot_ms(), Ordering::Relaxed);
             if batch.is_last {
                 if let Err(error) = self.kit.kernel.settle() {
                     warn!(%error, "the write-ahead log could not be emptied");

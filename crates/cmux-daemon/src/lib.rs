@@ -1,7 +1,9 @@
 //! The house: one loop that hears, remembers, plans and acts, and the doors to it.
 
 pub mod boot;
+pub mod commits;
 mod feed;
+mod finding;
 mod hands;
 mod hear;
 mod heartbeat;
@@ -11,5 +13,8 @@ pub mod kernel;
 mod names;
 pub mod offline;
 mod readers;
+mod refusals;
 pub mod room;
 mod serve;
+mod turnstile;
+mod who;

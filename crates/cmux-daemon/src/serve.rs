@@ -1,21 +1,70 @@
-//! The doors: a socket in the home and a port on the loopback.
+//! The doors: a socket in the home and a port. What comes in is limited before it is understood: so many
+//! connections at once, so long for a request's head, and no more of it than fits.
 
+use std::convert::Infallible;
 use std::fs::{self, Permissions};
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
+use axum::http::Request;
 use cmux_drivers::process::port_holder;
+use cmux_drivers::tls::Acceptor;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tower_service::Service;
+use tracing::{debug, warn};
+
+use crate::who::{Connection, Site};
+
+/// How long a client may take for the head of a request, and keep silent between two of them.
+const HEAD_WITHIN: Duration = Duration::from_secs(20);
+
+/// How much of a head is read at most, in bytes.
+const HEAD_MAX: usize = 64 << 10;
+
+/// How many headers a request may have.
+const HEADERS_MAX: usize = 100;
+
+/// How long to wait after a connection could not be accepted: there may be no descriptors left.
+const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
+
+/// What is said to those who are too many.
+const TOO_MANY: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\n\
+retry-after: 5\r\nconnection: close\r\ncontent-length: 154\r\n\r\n\
+{\"type\":\"/problems/too-many-connections\",\"title\":\"Service Unavailable\",\"status\":503,\
+\"detail\":\"there are too many connections: close some, and try again\"}\n";
 
 /// Where clients are met.
 #[derive(Debug)]
 pub(crate) struct Doors {
     tcp: TcpListener,
     unix: UnixListener,
+}
+
+/// What goes for everything that comes in.
+#[derive(Clone, Debug)]
+pub(crate) struct House {
+    pub(crate) router: Router,
+    pub(crate) site: Site,
+    /// How many may be connected at once, at each door.
+    pub(crate) connections_max: usize,
+    /// What the port is locked with, if it is.
+    pub(crate) tls: Option<Acceptor>,
+    pub(crate) closing: watch::Receiver<bool>,
 }
 
 /// Why a door could not be opened.
@@ -56,18 +105,136 @@ impl Doors {
         self.tcp.local_addr().map_or(0, |address| address.port())
     }
 
-    /// Serves until `closing` turns true, and then what is under way.
-    pub(crate) async fn serve(
-        self,
-        on_socket: Router,
-        on_port: Router,
-        closing: watch::Receiver<bool>,
-    ) -> io::Result<()> {
-        let socket =
-            axum::serve(self.unix, on_socket).with_graceful_shutdown(closed(closing.clone()));
-        let port = axum::serve(self.tcp, on_port).with_graceful_shutdown(closed(closing));
-        tokio::try_join!(socket.into_future(), port.into_future())?;
-        Ok(())
+    /// Serves until the house is closing, and then what is under way.
+    pub(crate) async fn serve(self, house: House) {
+        tokio::join!(at_socket(self.unix, house.clone()), at_port(self.tcp, house));
+    }
+}
+
+/// Meets those who come to the socket. Who they are is settled now: later, another process may have
+/// their number.
+async fn at_socket(listener: UnixListener, house: House) {
+    let mut guests = Guests::of(&house);
+    while let Some((stream, _)) = guests.next(|| listener.accept()).await {
+        let connection = Connection::at_socket(&stream, &guests.house.site);
+        guests.welcome(stream, connection, None);
+    }
+    guests.see_off().await;
+}
+
+async fn at_port(listener: TcpListener, house: House) {
+    let mut guests = Guests::of(&house);
+    while let Some((stream, remote)) = guests.next(|| listener.accept()).await {
+        // Answers are short, and each is waited for.
+        let _ = stream.set_nodelay(true);
+        let connection = Connection::at_port(stream.local_addr().ok(), remote);
+        guests.welcome(stream, connection, guests.house.tls.clone());
+    }
+    guests.see_off().await;
+}
+
+/// Those who are connected at one door.
+struct Guests {
+    house: House,
+    places: Arc<Semaphore>,
+    tasks: JoinSet<()>,
+}
+
+impl Guests {
+    fn of(house: &House) -> Guests {
+        let places = Arc::new(Semaphore::new(house.connections_max));
+        Guests { house: house.clone(), places, tasks: JoinSet::new() }
+    }
+
+    /// Returns whoever comes next, or nothing once the house is closing.
+    async fn next<T, F>(&mut self, mut accept: impl FnMut() -> F) -> Option<T>
+    where
+        F: Future<Output = io::Result<T>>,
+    {
+        loop {
+            tokio::select! {
+                () = closed(self.house.closing.clone()) => return None,
+                Some(_) = self.tasks.join_next() => {}
+                came = accept() => match came {
+                    Ok(guest) => return Some(guest),
+                    Err(error) => {
+                        warn!(%error, "a connection could not be accepted");
+                        tokio::time::sleep(ACCEPT_AGAIN_AFTER).await;
+                    }
+                },
+            }
+        }
+    }
+
+    /// Serves `stream` beside the others, or says that there is no place.
+    fn welcome<S>(&mut self, mut stream: S, connection: Connection, tls: Option<Acceptor>)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let Ok(place) = self.places.clone().try_acquire_owned() else {
+            self.tasks.spawn(async move {
+                // Whoever does not take it has left.
+                let _ = timeout(ACCEPT_AGAIN_AFTER, stream.write_all(TOO_MANY)).await;
+            });
+            return;
+        };
+        let (router, closing) = (self.house.router.clone(), self.house.closing.clone());
+        self.tasks.spawn(async move {
+            let connection = Arc::new(connection);
+            match tls {
+                None => converse(stream, connection, router, closing).await,
+                Some(tls) => match timeout(HEAD_WITHIN, tls.accept(stream)).await {
+                    Ok(Ok(stream)) => converse(stream, connection, router, closing).await,
+                    Ok(Err(error)) => debug!(%error, "somebody does not speak TLS"),
+                    Err(_) => debug!("somebody does not go on with TLS"),
+                },
+            }
+            drop(place);
+        });
+    }
+
+    async fn see_off(mut self) {
+        while self.tasks.join_next().await.is_some() {}
+    }
+}
+
+/// Answers one request after another on `stream`.
+async fn converse<S>(
+    stream: S,
+    connection: Arc<Connection>,
+    router: Router,
+    closing: watch::Receiver<bool>,
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(connection.clone());
+        let mut router = router.clone();
+        async move { Ok::<_, Infallible>(answer(&mut router, request.map(Body::new)).await) }
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(HEAD_WITHIN)
+        .max_buf_size(HEAD_MAX)
+        .max_headers(HEADERS_MAX);
+    let mut talk =
+        std::pin::pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
+    let ended = tokio::select! {
+        ended = talk.as_mut() => ended,
+        () = closed(closing) => {
+            talk.as_mut().graceful_shutdown();
+            talk.await
+        }
+    };
+    if let Err(error) = ended {
+        debug!(%error, "a connection broke");
+    }
+}
+
+async fn answer(router: &mut Router, request: Request<Body>) -> axum::response::Response {
+    match router.call(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
     }
 }
 

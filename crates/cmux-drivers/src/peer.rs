@@ -142,7 +142,6 @@ fn look(pid: u32, tmux: &Path, buffer: &mut Vec<u8>) -> Result<Seen, Errno> {
     // All is read through one handle, which never passes to another process of the same number.
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = open(format!("/proc/{pid}"), flags, Mode::empty())?;
-    // The kernel gives to root what keeps its memory from its own user, sshd and ssh-agent for instance.
     let uid = fstat(&folder)?.st_uid;
     let stat = parse_stat(slurp(&folder, "stat", buffer)?).ok_or(Errno::IO)?;
     let serves_agents = stat.is_tmux && serves(slurp(&folder, "cmdline", buffer)?, tmux);
@@ -226,6 +225,7 @@ fn serves(cmdline: &[u8], tmux: &Path) -> bool {
 mod tests {
     use super::*;
     use cmux_core::descent::{Standing, StrangerWhy, judge};
+    use rustix::process::{DumpableBehavior, set_dumpable_behavior};
     use std::os::unix::net::{UnixListener, UnixStream};
     use std::process::{Child, Command, Stdio};
 
@@ -253,6 +253,20 @@ mod tests {
         let found = line(&peer, folder.path()).unwrap();
         assert_eq!(found[0].run, Some(NAMED.parse().unwrap()));
         assert_eq!(found[1].pid, std::process::id());
+        end(&mut curl);
+    }
+
+    #[test]
+    fn a_forebear_that_hides_its_memory_is_no_reason_to_turn_somebody_away() {
+        let (folder, listener) = door();
+        // As sshd and ssh-agent do. Root sees it nevertheless.
+        set_dumpable_behavior(DumpableBehavior::NotDumpable).unwrap();
+        let mut curl = connect(&folder, Some(NAMED));
+        let peer = Peer::of(&listener.accept().unwrap().0).unwrap();
+        let found = line(&peer, folder.path()).unwrap();
+        assert_eq!((found[0].run, found[1].pid), (NAMED.parse().ok(), std::process::id()));
+        assert!(found.last().unwrap().pid <= 1, "{found:?}");
+        set_dumpable_behavior(DumpableBehavior::Dumpable).unwrap();
         end(&mut curl);
     }
 

@@ -5,6 +5,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use procfs::ProcResult;
 use procfs::net::{TcpNetEntry, TcpState};
 use procfs::process::{FDTarget, all_processes};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -126,11 +127,19 @@ fn place(address: SocketAddr) -> (IpAddr, u16) {
 
 /// Returns a process that holds a TCP socket which `is_meant`.
 fn tcp_holder(is_meant: impl Fn(&TcpNetEntry) -> bool) -> Option<procfs::process::Process> {
-    let mut sockets = procfs::net::tcp().unwrap_or_default();
-    sockets.extend(procfs::net::tcp6().unwrap_or_default());
-    // A socket that nobody holds any more, as one that was closed, has no number.
-    let meant = sockets.into_iter().filter(|entry| entry.inode != 0 && is_meant(entry));
-    let inodes: Vec<u64> = meant.map(|entry| entry.inode).collect();
+    let tables: [fn() -> ProcResult<Vec<TcpNetEntry>>; 2] = [procfs::net::tcp, procfs::net::tcp6];
+    // To read a table takes longer than all the rest: the second only if it must be.
+    tables.into_iter().find_map(|table| {
+        let sockets = table().unwrap_or_default().into_iter();
+        // A socket that nobody holds any more, as one that was closed, has no number.
+        let meant = sockets.filter(|entry| entry.inode != 0 && is_meant(entry));
+        let inodes: Vec<u64> = meant.map(|entry| entry.inode).collect();
+        socket_holder(&inodes)
+    })
+}
+
+/// Returns a process that holds a socket of one of these numbers.
+fn socket_holder(inodes: &[u64]) -> Option<procfs::process::Process> {
     if inodes.is_empty() {
         return None;
     }

@@ -23,7 +23,8 @@ impl Daemon {
         eventually("the daemon is ready", || {
             assert_eq!(daemon.ended(), None, "it ended: {}", daemon.said());
             let status = home.ask(|client| async move { client.daemon().await }).ok()?;
-            (status.pid == Some(daemon.pid().cast_unsigned())).then_some(())
+            let is_it = status.pid == Some(daemon.pid().cast_unsigned());
+            (is_it && !status.starting).then_some(())
         });
         daemon
     }

@@ -11,6 +11,9 @@ use crate::time::Time;
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct DaemonStatus {
     pub running: bool,
+    /// Whether it is there, and does not answer for its store yet.
+    #[serde(default)]
+    pub starting: bool,
     pub ready: bool,
     pub pid: Option<u32>,
     pub guard_pid: Option<u32>,

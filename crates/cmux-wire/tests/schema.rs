@@ -94,6 +94,7 @@ fn said_of_cmux() -> Vec<(&'static str, Value)> {
         missing_since: Some(time()),
     };
     let daemon = daemon::DaemonStatus {
+        starting: false,
         running: true,
         ready: false,
         pid: Some(1),
@@ -162,7 +163,12 @@ fn said_of_the_log() -> Vec<(&'static str, Value)> {
         actor: text(),
         data: json!({ "any": [1, null] }),
     };
-    let events = event::Events { log: text(), events: vec![event.clone()], head: 7 };
+    let events = event::Events {
+        log: text(),
+        events: vec![event.clone()],
+        head: 7,
+        archived_through: Some(3),
+    };
     vec![
         ("Event", json!(event)),
         ("Events", json!(events)),

@@ -8,6 +8,8 @@ export type Time = string;
 /** Whether a daemon runs, and which. Also what `cmux daemon status --json` prints. */
 export type DaemonStatus = {
   running: boolean;
+  /** Whether it is there, and does not answer for its store yet. */
+  starting: boolean;
   ready: boolean;
   pid: number | null;
   guard_pid: number | null;
@@ -74,6 +76,8 @@ export type Events = {
   events: Array<Event>;
   /** The newest event there is. */
   head: number;
+  /** The newest event that is missing here because it was archived, if that is after the one asked for. */
+  archived_through?: number | null;
 };
 
 /** What a client of the stream is told besides events. */
@@ -83,6 +87,9 @@ export type Notice = {
   head: number;
 } | {
   "kind": "reset";
+} | {
+  "kind": "archived";
+  through: number;
 } | {
   "kind": "lagged";
   resume: number;

@@ -9,25 +9,32 @@ use cmux_store::events::{self, Filter, Row};
 use cmux_store::{StoreError, logs};
 use cmux_wire::event as wire;
 use cmux_wire::time::Time;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::http::App;
 use crate::http::extract::Query;
+use crate::http::gate::Caller;
 use crate::http::problem::Oops;
 
 /// How many events are told if nobody says.
 const LIMIT: u32 = 100;
 
 /// Which events are wanted.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wanted {
+    /// After this one. Without it, the newest; or, for a stream, those that are yet to come.
     pub(crate) since: Option<i64>,
+    /// How many at most.
+    #[schemars(range(min = 1, max = 1000))]
     pub(crate) limit: Option<u32>,
     pub(crate) project: Option<String>,
     pub(crate) agent: Option<String>,
+    /// One kind, or all that begin so if it ends with a dot.
     pub(crate) kind: Option<String>,
+    /// The log that `since` is a place in.
     pub(crate) log: Option<String>,
 }
 
@@ -35,13 +42,24 @@ impl Wanted {
     pub(crate) fn filter(&self) -> Filter {
         Filter { project: self.project.clone(), agent: self.agent.clone(), kind: self.kind.clone() }
     }
+
+    /// Returns the same for one who may know of no project but their own.
+    pub(crate) fn confined(self, Caller(principal): &Caller) -> Result<Wanted, Oops> {
+        let Some(own) = principal.confined_to() else { return Ok(self) };
+        match &self.project {
+            Some(project) if *project != own.to_string() => Err(Oops::elsewhere()),
+            Some(_) | None => Ok(Wanted { project: Some(own.to_string()), ..self }),
+        }
+    }
 }
 
 /// Tells the events after `since`, or without it the newest, oldest first.
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
+    caller: Caller,
     Query(wanted): Query<Wanted>,
 ) -> Result<Json<wire::Events>, Oops> {
+    let wanted = wanted.confined(&caller)?;
     let limit = wanted.limit.unwrap_or(LIMIT);
     if limit == 0 || limit > events::PAGE_MAX {
         return Err(Oops::bad_request(format!("`limit` must be 1 to {}", events::PAGE_MAX)));

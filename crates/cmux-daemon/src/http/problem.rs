@@ -1,30 +1,48 @@
-//! Errors on their way out: only here does an error become a status.
+//! Errors on their way out: only here does an error become a status. What only helps whoever mends cmux
+//! is written to the log, and not said.
+
+use std::time::Duration;
 
 use axum::extract::Request;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use cmux_core::principal::{Denial, Need, Principal};
 use cmux_core::report::Refused;
 use cmux_store::StoreError;
 use cmux_wire::problem::Problem;
+use tracing::error;
 
 use crate::kernel::Denied;
 
+/// When to come again, if nothing better is known.
+const SOON: Duration = Duration::from_secs(1);
+
 /// An error that a client is told.
 #[derive(Debug)]
-pub(crate) struct Oops(Problem);
+pub(crate) struct Oops {
+    problem: Problem,
+    retry_after: Option<Duration>,
+    /// Whether nothing more is read from whoever sent it.
+    close: bool,
+}
 
 impl Oops {
     pub(crate) fn new(status: StatusCode, slug: &str, detail: impl Into<String>) -> Oops {
-        Oops(Problem {
+        let problem = Problem {
             kind: format!("/problems/{slug}"),
             title: status.canonical_reason().unwrap_or("Error").to_owned(),
             status: status.as_u16(),
             detail: detail.into(),
-        })
+        };
+        Oops { problem, retry_after: None, close: false }
     }
 
     pub(crate) fn bad_request(detail: impl Into<String>) -> Oops {
         Oops::new(StatusCode::BAD_REQUEST, "bad-request", detail)
+    }
+
+    pub(crate) fn not_found(detail: impl Into<String>) -> Oops {
+        Oops::new(StatusCode::NOT_FOUND, "not-found", detail)
     }
 
     pub(crate) fn safe_mode(why: &str) -> Oops {
@@ -35,9 +53,59 @@ impl Oops {
         Oops::new(StatusCode::SERVICE_UNAVAILABLE, "safe-mode", detail)
     }
 
-    /// Returns what it says to a person.
-    pub(crate) fn detail(self) -> String {
-        self.0.detail
+    pub(crate) fn starting() -> Oops {
+        let detail = "the daemon is still starting: try again in a moment";
+        Oops::new(StatusCode::SERVICE_UNAVAILABLE, "starting", detail).and_retry(SOON)
+    }
+
+    pub(crate) fn too_fast(wait: Duration) -> Oops {
+        let detail = "too many requests in too short a time: slow down";
+        Oops::new(StatusCode::TOO_MANY_REQUESTS, "too-fast", detail).and_retry(wait)
+    }
+
+    /// Says that `who` may not do what needs `need`.
+    pub(crate) fn denied(denial: Denial, who: &Principal, need: Need) -> Oops {
+        match denial {
+            Denial::Unknown => Oops::unauthorised(
+                "nobody-known",
+                "say who you are: with the `cmux` command, with a token of `cmux token create` as \
+                 `Authorization: Bearer …`, or in a browser through a link of `cmux open`",
+            ),
+            Denial::Insufficient => {
+                let has = who.name();
+                let detail = match need {
+                    Need::Person => format!("this is for the person alone, and this is a {has}"),
+                    Need::Nothing | Need::Read | Need::Send | Need::Operate => {
+                        format!("this needs the scope `{}`, which this {has} has not", need.name())
+                    }
+                };
+                Oops::new(StatusCode::FORBIDDEN, "not-allowed", detail)
+            }
+        }
+    }
+
+    pub(crate) fn elsewhere() -> Oops {
+        let detail = "an agent may know of no project but its own";
+        Oops::new(StatusCode::FORBIDDEN, "not-allowed", detail)
+    }
+
+    pub(crate) fn unauthorised(slug: &str, detail: impl Into<String>) -> Oops {
+        Oops::new(StatusCode::UNAUTHORIZED, slug, detail)
+    }
+
+    /// Something of ours failed. What, is in the log.
+    pub(crate) fn internal(slug: &str, why: &dyn std::fmt::Display) -> Oops {
+        error!(%why, slug, "a request failed");
+        let detail = "something went wrong within cmux, and nothing was stored: the daemon's log \
+                      says what (`cmux doctor` says where it is)";
+        Oops::new(StatusCode::INTERNAL_SERVER_ERROR, slug, detail)
+    }
+
+    fn store_broken(why: &dyn std::fmt::Display) -> Oops {
+        error!(%why, "the store failed a request");
+        let detail = "the store failed, and the daemon is about to start again and mend it: try \
+                      again in a moment. Its log says what happened";
+        Oops::new(StatusCode::SERVICE_UNAVAILABLE, "store-broken", detail).and_retry(SOON)
     }
 
     fn full() -> Oops {
@@ -45,48 +113,71 @@ impl Oops {
             "there is no room left on the disk; nothing was stored. Make room and try again";
         Oops::new(StatusCode::INSUFFICIENT_STORAGE, "disk-full", detail)
     }
+
+    /// Returns the same, with when to come again.
+    fn and_retry(self, after: Duration) -> Oops {
+        Oops { retry_after: Some(after), ..self }
+    }
+
+    /// Returns the same, after which the connection ends.
+    pub(crate) fn and_close(self) -> Oops {
+        Oops { close: true, ..self }
+    }
+
+    /// Returns what it says to a person.
+    pub(crate) fn detail(self) -> String {
+        self.problem.detail
+    }
+
+    /// Returns the name that tells one problem from another.
+    pub(crate) fn slug(&self) -> &str {
+        self.problem.slug()
+    }
 }
 
 impl From<Denied> for Oops {
     fn from(denied: Denied) -> Oops {
         let detail = denied.to_string();
         match denied {
-            Denied::Refused(
-                Refused::NoProject(_) | Refused::NoToken(_) | Refused::NoLink | Refused::NoSession,
-            ) => Oops::new(StatusCode::NOT_FOUND, "not-found", detail),
-            Denied::Refused(
-                Refused::BadProject(_) | Refused::BadToken(_) | Refused::BadWebhook(_),
-            ) => Oops::bad_request(detail),
-            Denied::Refused(Refused::BadArchive(_)) => {
-                Oops::new(StatusCode::CONFLICT, "archive", detail)
-            }
-            Denied::Refused(Refused::WebhookConflict) => {
-                Oops::new(StatusCode::CONFLICT, "conflict", detail)
-            }
+            Denied::Refused(refused) => refusal(&refused, detail),
             Denied::Full => Oops::full(),
-            Denied::Unstored(_) => Oops::new(StatusCode::INTERNAL_SERVER_ERROR, "unstored", detail),
-            Denied::Broken(_) => Oops::new(StatusCode::SERVICE_UNAVAILABLE, "store-broken", detail),
-            Denied::Stopping => Oops::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", detail),
-            Denied::Busy => Oops::new(StatusCode::TOO_MANY_REQUESTS, "busy", detail),
+            Denied::Unstored(why) => Oops::internal("unstored", &why),
+            Denied::Broken(why) => Oops::store_broken(&why),
+            Denied::Stopping => {
+                Oops::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", detail).and_retry(SOON)
+            }
+            Denied::Busy => {
+                Oops::new(StatusCode::TOO_MANY_REQUESTS, "busy", detail).and_retry(SOON)
+            }
         }
+    }
+}
+
+fn refusal(refused: &Refused, detail: String) -> Oops {
+    match refused {
+        Refused::NoProject(_) | Refused::NoToken(_) | Refused::NoLink | Refused::NoSession => {
+            Oops::not_found(detail)
+        }
+        Refused::BadProject(_) | Refused::BadToken(_) | Refused::BadWebhook(_) => {
+            Oops::bad_request(detail)
+        }
+        Refused::WebhookConflict => Oops::new(StatusCode::CONFLICT, "conflict", detail),
+        Refused::BadArchive(_) => Oops::new(StatusCode::CONFLICT, "archive", detail),
     }
 }
 
 impl From<&StoreError> for Oops {
     fn from(error: &StoreError) -> Oops {
-        let detail = error.to_string();
         match error {
             StoreError::Full => Oops::full(),
-            StoreError::Damaged { .. } | StoreError::Broken(_) => {
-                Oops::new(StatusCode::SERVICE_UNAVAILABLE, "store-broken", detail)
-            }
+            StoreError::Damaged { .. } | StoreError::Broken(_) => Oops::store_broken(error),
             StoreError::File { .. }
             | StoreError::Unwritable { .. }
             | StoreError::BadBackup { .. } => {
-                Oops::new(StatusCode::UNPROCESSABLE_ENTITY, "file", detail)
+                Oops::new(StatusCode::UNPROCESSABLE_ENTITY, "file", error.to_string())
             }
             StoreError::TooNew { .. } | StoreError::OldSqlite { .. } | StoreError::Sqlite(_) => {
-                Oops::new(StatusCode::INTERNAL_SERVER_ERROR, "store-failed", detail)
+                Oops::internal("store-failed", error)
             }
         }
     }
@@ -94,27 +185,36 @@ impl From<&StoreError> for Oops {
 
 impl IntoResponse for Oops {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.0.status);
+        let status = StatusCode::from_u16(self.problem.status);
         let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let body = serde_json::to_vec(&self.0).unwrap_or_default();
-        (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response()
+        let body = serde_json::to_vec(&self.problem).unwrap_or_default();
+        let mut response = (status, body).into_response();
+        let headers = response.headers_mut();
+        let say = |text| HeaderValue::from_static(text);
+        headers.insert(header::CONTENT_TYPE, say("application/problem+json"));
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, say("Bearer realm=\"cmux\""));
+        }
+        if self.close {
+            headers.insert(header::CONNECTION, say("close"));
+        }
+        if let Some(after) = self.retry_after {
+            let seconds = after.as_millis().div_ceil(1000).max(1);
+            let seconds = u32::try_from(seconds).unwrap_or(u32::MAX);
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
     }
 }
 
 /// There is no such route.
 pub(crate) async fn no_route(request: Request) -> Oops {
     let path: String = request.uri().path().chars().take(100).collect();
-    Oops::new(StatusCode::NOT_FOUND, "not-found", format!("there is nothing at {path}"))
-}
-
-/// There is no such route on this door.
-pub(crate) async fn no_entry(request: Request) -> Oops {
-    let path: String = request.uri().path().chars().take(100).collect();
-    let detail = format!("{path} is served on the socket only; use the `cmux` command");
-    Oops::new(StatusCode::UNAUTHORIZED, "socket-only", detail)
+    Oops::not_found(format!("there is nothing at {path}"))
 }
 
 pub(crate) async fn no_method(request: Request) -> Oops {
-    let detail = format!("{} is not for {}", request.method(), request.uri().path());
+    let path: String = request.uri().path().chars().take(100).collect();
+    let detail = format!("{} is not for {path}", request.method());
     Oops::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", detail)
 }

@@ -13,8 +13,10 @@ use cmux_drivers::{clock, disk, lock};
 use cmux_store::events::{self, Filter, Row};
 use cmux_store::{StoreError, View, logs, projects, snapshots};
 use cmux_wire::daemon::{DaemonStatus, Notice, Status, Stopping, StoreStatus};
+use cmux_wire::project::Project;
 use cmux_wire::time::Time;
 
+use crate::http::gate::Caller;
 use crate::http::problem::Oops;
 use crate::http::{App, health};
 
@@ -36,6 +38,7 @@ fn say_daemon(app: &App) -> DaemonStatus {
     let guard = lock::holder(&facts.home.guard_lock()).ok().flatten();
     DaemonStatus {
         running: true,
+        starting: app.awake().is_none(),
         ready: health::kernel(app).why.is_none() && health::store(app).why.is_none(),
         pid: Some(facts.pid),
         guard_pid: guard.map(|guard| guard.process.pid),
@@ -47,7 +50,10 @@ fn say_daemon(app: &App) -> DaemonStatus {
     }
 }
 
-pub(crate) async fn show(State(app): State<Arc<App>>) -> Result<Json<Status>, Oops> {
+pub(crate) async fn show(
+    State(app): State<Arc<App>>,
+    Caller(principal): Caller,
+) -> Result<Json<Status>, Oops> {
     let found = app.read(glance).await;
     let (head, log, projects, last_snapshot_at, notices, unread) = match found {
         Ok(glance) => (
@@ -60,6 +66,9 @@ pub(crate) async fn show(State(app): State<Arc<App>>) -> Result<Json<Status>, Oo
         ),
         Err(oops) => (EventId(0), None, Vec::new(), None, Vec::new(), Some(oops.detail())),
     };
+    let is_known =
+        |project: &Project| principal.confined_to().is_none_or(|own| own.to_string() == project.id);
+    let projects = projects.into_iter().filter(is_known).collect();
     let trouble = health::store(&app).why.or(unread);
     let home = &app.facts.home;
     Ok(Json(Status {
@@ -86,7 +95,7 @@ fn length(file: &Path) -> u64 {
 struct Glance {
     head: EventId,
     log: Option<String>,
-    projects: Vec<cmux_wire::project::Project>,
+    projects: Vec<Project>,
     last_snapshot_at: Option<Time>,
     notices: Vec<Notice>,
 }
@@ -133,6 +142,6 @@ fn say_notice(row: Row) -> Notice {
 
 pub(crate) async fn stop(State(app): State<Arc<App>>) -> (StatusCode, Json<Stopping>) {
     // If the place is taken, somebody has asked already.
-    let _ = app.stop.try_send(());
+    let _ = app.ways_out.stop.try_send(());
     (StatusCode::ACCEPTED, Json(Stopping { pid: app.facts.pid }))
 }

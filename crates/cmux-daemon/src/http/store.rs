@@ -6,7 +6,6 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use cmux_core::event::Actor;
 use cmux_core::report::{Ask, Report};
 use cmux_core::time::Timestamp;
 use cmux_drivers::clock;
@@ -15,6 +14,7 @@ use cmux_wire::store::{Archive, Audit, Backup, Check, NewArchive, NewBackup};
 
 use crate::http::App;
 use crate::http::extract::Body;
+use crate::http::gate::Caller;
 use crate::http::problem::Oops;
 use crate::offline;
 
@@ -38,9 +38,7 @@ pub(crate) async fn back_up(
     }
     let home = app.facts.home.clone();
     let copied = tokio::task::spawn_blocking(move || offline::copy(&home, &file)).await;
-    let panicked = |error: tokio::task::JoinError| {
-        Oops::new(StatusCode::INTERNAL_SERVER_ERROR, "backup", error.to_string())
-    };
+    let panicked = |error: tokio::task::JoinError| Oops::internal("backup", &error);
     let backup = copied.map_err(panicked)?.map_err(|error| Oops::from(&error))?;
     Ok((StatusCode::CREATED, Json(backup)))
 }
@@ -48,6 +46,7 @@ pub(crate) async fn back_up(
 /// Writes old events to a file, and has them taken out of the store once they are in it.
 pub(crate) async fn archive(
     State(app): State<Arc<App>>,
+    caller: Caller,
     Body(new): Body<NewArchive>,
 ) -> Result<(StatusCode, Json<Archive>), Oops> {
     let file = PathBuf::from(&new.file);
@@ -75,6 +74,6 @@ pub(crate) async fn archive(
         sha256: archive.sha256.clone(),
     };
     let ask = Ask::ArchiveLog { archive };
-    app.ask(Report::Asked { actor: Actor::Operator, ask }).await?;
+    app.ask(Report::Asked { actor: caller.actor(), ask }).await?;
     Ok((StatusCode::CREATED, Json(said)))
 }

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::State;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -34,6 +35,7 @@ use crate::feed::{Batch, Feed, Place};
 use crate::http::App;
 use crate::http::events::Wanted;
 use crate::http::extract::Query;
+use crate::http::gate::Caller;
 use crate::http::problem::Oops;
 use crate::serve::closed;
 
@@ -54,11 +56,15 @@ const RETRY_MS: u64 = 1000;
 
 pub(crate) async fn follow(
     State(app): State<Arc<App>>,
+    caller: Caller,
     Query(wanted): Query<Wanted>,
-    upgrade: WebSocketUpgrade,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Oops> {
-    let leave = Leave { closing: app.closing.clone(), counted: app.clients.clone() };
-    open(&app.feed, wanted, leave, upgrade).await
+    let upgrade = upgrade
+        .map_err(|why| Oops::new(StatusCode::UPGRADE_REQUIRED, "no-websocket", why.body_text()))?;
+    let wanted = wanted.confined(&caller)?;
+    let (closing, counted) = (app.ways_out.closing.clone(), app.ways_out.clients.clone());
+    open(app.feed()?, wanted, Leave { closing, counted }, upgrade).await
 }
 
 /// What a client needs to know of the end.

@@ -125,6 +125,7 @@ fn status(home: &Home) -> Result<DaemonStatus, Fail> {
         Err(ClientError::NoDaemon | ClientError::Broken(_) | ClientError::TimedOut(_)) => {
             Ok(DaemonStatus {
                 running: holder.is_some(),
+                starting: false,
                 ready: false,
                 pid: holder.as_ref().map(|holder| holder.process.pid),
                 guard_pid: guard.map(|guard| guard.process.pid),
@@ -168,6 +169,7 @@ fn tell(status: &DaemonStatus) -> String {
     let state = match (&status.safe_mode, status.ready) {
         (Some(why), _) => format!("in safe mode ({why})"),
         (None, true) => "ready".to_owned(),
+        (None, false) if status.starting => "starting".to_owned(),
         (None, false) => "running, but not ready".to_owned(),
     };
     let port = status.port.map_or_else(String::new, |port| format!(", port {port}"));

@@ -29,8 +29,10 @@ const FULL_BELOW: u64 = 64 << 10;
 
 /// Starts the daemon of `home` unless it runs, and returns once it is ready.
 pub(crate) fn start(home: &Home) -> Result<DaemonStatus, Fail> {
-    if let Some(running) = find(home)? {
-        return Ok(running);
+    match find(home)? {
+        Some(running) if running.starting => return wait_for_other(home),
+        Some(running) => return Ok(running),
+        None => {}
     }
     let settings = place::settings(home)?;
     home.prepare()?;
@@ -140,14 +142,14 @@ fn is_full(home: &Home) -> bool {
 fn wait_for_other(home: &Home) -> Result<DaemonStatus, Fail> {
     let begun = Instant::now();
     while begun.elapsed() < READY_WITHIN {
-        if let Some(running) = find(home)? {
-            return Ok(running);
-        }
-        if lock::holder(&home.guard_lock()).ok().flatten().is_none() {
-            return Err(Fail::failed(
-                "somebody else was starting the daemon, and it did not start",
-            )
-            .hint("try again"));
+        let is_guarded = || lock::holder(&home.guard_lock()).ok().flatten().is_some();
+        match find(home)? {
+            Some(running) if !running.starting => return Ok(running),
+            None if !is_guarded() => {
+                let what = "somebody else was starting the daemon, and it did not start";
+                return Err(Fail::failed(what).hint("try again"));
+            }
+            Some(_) | None => {}
         }
         thread::sleep(Duration::from_millis(50));
     }

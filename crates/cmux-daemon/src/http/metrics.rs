@@ -1,0 +1,162 @@
+//! Numbers for Prometheus, in its text format. They name nobody and nothing.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::extract::State;
+use axum::http::{HeaderName, StatusCode, header};
+use cmux_core::id::EventId;
+
+use crate::commits::Commits;
+use crate::http::App;
+
+/// The type of what is written, by which Prometheus tells it from its later formats.
+pub(crate) const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// What is counted from the daemon's start on.
+#[derive(Debug, Default)]
+pub(crate) struct Metrics {
+    /// Answers, by the first digit of their status.
+    answers: [AtomicU64; 6],
+    /// Requests that were turned away at the door.
+    pub(crate) refused: AtomicU64,
+    /// Deliveries of webhooks that had been taken before.
+    pub(crate) replayed: AtomicU64,
+}
+
+impl Metrics {
+    pub(crate) fn answered(&self, status: StatusCode) {
+        let class = usize::from(status.as_u16() / 100);
+        if let Some(count) = self.answers.get(class) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+pub(crate) async fn show(State(app): State<Arc<App>>) -> ([(HeaderName, &'static str); 1], String) {
+    ([(header::CONTENT_TYPE, TEXT)], write(&app))
+}
+
+fn write(app: &App) -> String {
+    let mut page = Page::default();
+    let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
+    page.gauge("cmux_build_info", "Which cmux this is.");
+    let _ = writeln!(page.text, "cmux_build_info{{version=\"{}\"}} 1", app.facts.version);
+    page.gauge("cmux_start_time_seconds", "When the daemon started, since 1970.");
+    page.value("cmux_start_time_seconds", &seconds(app.facts.started_at.0));
+    page.counter("cmux_http_responses_total", "Answers, by the class of their status.");
+    for (class, count) in app.metrics.answers.iter().enumerate().skip(1) {
+        let labels = format!("cmux_http_responses_total{{class=\"{class}xx\"}}");
+        page.value(&labels, &load(count).to_string());
+    }
+    page.counter("cmux_auth_denied_total", "Requests that were turned away at the door.");
+    page.value("cmux_auth_denied_total", &load(&app.metrics.refused).to_string());
+    page.counter("cmux_replay_rejected_total", "Webhooks that had been taken before.");
+    page.value("cmux_replay_rejected_total", &load(&app.metrics.replayed).to_string());
+    if let Some(mind) = app.awake().and_then(|awake| awake.mind.as_ref()) {
+        let EventId(head) = *mind.signs.head.borrow();
+        page.gauge("cmux_events_head", "The newest event of the log.");
+        page.value("cmux_events_head", &head.to_string());
+        page.commits(&mind.signs.commits);
+    }
+    if let Some(awake) = app.awake() {
+        let counts = &awake.feed.counts;
+        page.gauge("cmux_ws_clients", "How many follow the log.");
+        page.value("cmux_ws_clients", &load(&counts.clients).to_string());
+        page.counter("cmux_ws_evicted_total", "Those who followed the log too slowly.");
+        page.value("cmux_ws_evicted_total", &load(&counts.evicted).to_string());
+        page.counter("cmux_ws_events_total", "Events told, to each client by itself.");
+        page.value("cmux_ws_events_total", &load(&counts.sent).to_string());
+    }
+    page.gauge("cmux_wal_bytes", "How long the store's write-ahead log is.");
+    let wal = std::fs::metadata(app.facts.home.write_ahead_log()).map_or(0, |file| file.len());
+    page.value("cmux_wal_bytes", &wal.to_string());
+    page.text
+}
+
+/// What is being written.
+#[derive(Default)]
+struct Page {
+    text: String,
+}
+
+impl Page {
+    fn gauge(&mut self, name: &str, help: &str) {
+        self.head(name, help, "gauge");
+    }
+
+    fn counter(&mut self, name: &str, help: &str) {
+        self.head(name, help, "counter");
+    }
+
+    fn head(&mut self, name: &str, help: &str, kind: &str) {
+        let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    fn value(&mut self, name: &str, value: &str) {
+        let _ = writeln!(self.text, "{name} {value}");
+    }
+
+    fn commits(&mut self, commits: &Commits) {
+        const NAME: &str = "cmux_db_commit_seconds";
+        self.head(NAME, "How long it took to store a turn.", "histogram");
+        let mut below = 0;
+        for (bound_us, bucket) in commits.buckets() {
+            below += bucket;
+            let bound = micro(bound_us);
+            self.value(&format!("{NAME}_bucket{{le=\"{bound}\"}}"), &below.to_string());
+        }
+        // A commit may have been counted between: the last bucket holds no less than the others.
+        let count = commits.count().max(below);
+        self.value(&format!("{NAME}_bucket{{le=\"+Inf\"}}"), &count.to_string());
+        self.value(&format!("{NAME}_sum"), &micro(commits.sum_us()));
+        self.value(&format!("{NAME}_count"), &count.to_string());
+    }
+}
+
+/// Returns milliseconds as seconds.
+fn seconds(ms: i64) -> String {
+    format!("{}.{:03}", ms / 1000, ms % 1000)
+}
+
+/// Returns microseconds as seconds, without noughts at the end.
+fn micro(us: u64) -> String {
+    let text = format!("{}.{:06}", us / 1_000_000, us % 1_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn microseconds_are_said_in_seconds() {
+        for (us, expected) in
+            [(0, "0"), (100, "0.0001"), (2500, "0.0025"), (1_000_000, "1"), (1_234_567, "1.234567")]
+        {
+            assert_eq!(micro(us), expected);
+        }
+    }
+
+    #[test]
+    fn buckets_hold_all_that_is_below_their_bound() {
+        let commits = Commits::default();
+        for us in [50, 100, 101, 5_000_000] {
+            commits.took(Duration::from_micros(us));
+        }
+        let mut page = Page::default();
+        page.commits(&commits);
+        for line in [
+            "cmux_db_commit_seconds_bucket{le=\"0.0001\"} 2",
+            "cmux_db_commit_seconds_bucket{le=\"0.00025\"} 3",
+            "cmux_db_commit_seconds_bucket{le=\"1\"} 3",
+            "cmux_db_commit_seconds_bucket{le=\"+Inf\"} 4",
+            "cmux_db_commit_seconds_sum 5.000251",
+            "cmux_db_commit_seconds_count 4",
+        ] {
+            assert!(page.text.lines().any(|it| it == line), "{line} in {}", page.text);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The pages for people, which are part of the program. Nothing in them is secret: what they show, they
+//! ask the API for.
+
+use axum::http::{HeaderName, StatusCode, header};
+use axum::response::{Html, IntoResponse, Response};
+use cmux_wire::health::Part;
+
+/// The files, until there is a dashboard.
+const INDEX: &str = include_str!("../../../../web/plain/index.html");
+const STYLE: &str = include_str!("../../../../web/plain/plain.css");
+const LOGIN: &str = include_str!("../../../../web/plain/login.html");
+const LOGIN_SCRIPT: &str = include_str!("../../../../web/plain/login.js");
+const STALE: &str = include_str!("../../../../web/plain/stale.html");
+
+const CSS: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// A file and its type.
+type File = ([(HeaderName, &'static str); 1], &'static str);
+
+pub(crate) async fn index() -> Html<&'static str> {
+    Html(INDEX)
+}
+
+pub(crate) async fn style() -> File {
+    ([(header::CONTENT_TYPE, CSS)], STYLE)
+}
+
+pub(crate) async fn login_script() -> File {
+    ([(header::CONTENT_TYPE, SCRIPT)], LOGIN_SCRIPT)
+}
+
+/// The page that asks for a password.
+pub(crate) fn login() -> Response {
+    Html(LOGIN).into_response()
+}
+
+/// The page that says that a link is over.
+pub(crate) fn stale() -> Response {
+    (StatusCode::GONE, Html(STALE)).into_response()
+}
+
+/// Returns whether the pages are there to be shown.
+pub(crate) fn health() -> Part {
+    let is_whole = |page: &str| page.starts_with("<!doctype html>") && page.contains("</html>");
+    if [INDEX, LOGIN, STALE].into_iter().all(is_whole) && !STYLE.is_empty() {
+        Part::healthy()
+    } else {
+        Part::degraded("this cmux was built without its pages: build it again")
+    }
+}

@@ -1,0 +1,210 @@
+//! The list of all routes: how each is called, what it needs, and what it says.
+
+use cmux_core::principal::Need;
+use cmux_wire::daemon::{DaemonStatus, Status, Stopping};
+use cmux_wire::event::Events;
+use cmux_wire::health::Health;
+use cmux_wire::link::Link;
+use cmux_wire::project::{NewProject, Project, Projects};
+use cmux_wire::session::{Login, Session, Sessions};
+use cmux_wire::store::{Archive, Audit, Backup, Check, NewArchive, NewBackup};
+use cmux_wire::token::{MadeToken, NewToken, Tokens};
+use cmux_wire::webhook::WebhookTaken;
+use cmux_wire::who::Whoami;
+use serde_json::Value;
+
+use crate::http::table::{Route, delete, get, post, show_document};
+use crate::http::{
+    events, health, metrics, pages, projects, sessions, status, store, stream, tokens, webhooks,
+    whoami,
+};
+
+/// Returns every route there is.
+pub(crate) fn all() -> Vec<Route> {
+    [health_routes(), page_routes(), door_routes(), daemon_routes(), project_routes(), log_routes()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn health_routes() -> Vec<Route> {
+    vec![
+        get("/livez", "isAlive", health::live)
+            .needs(Need::Nothing)
+            .says("Answers as long as the process can answer at all.")
+            .answers_text(200, "text/plain", "It is alive."),
+        get("/readyz", "isReady", health::ready)
+            .needs(Need::Nothing)
+            .says("Tells whether cmux is ready for traffic.")
+            .answers_text(200, "text/plain", "It is ready.")
+            .answers_text(503, "text/plain", "It is not, for this reason."),
+        get("/api/webhooks/health", "showHealth", health::show)
+            .needs(Need::Nothing)
+            .says("Tells how each part of cmux is, within a second whatever is broken.")
+            .answers::<Health>(200, "All is well.")
+            .answers::<Health>(503, "Something is degraded, and this is what."),
+        get("/metrics", "showMetrics", metrics::show)
+            .needs(Need::Nothing)
+            .says("Numbers for Prometheus.")
+            .answers_text(200, "text/plain", "The numbers, in Prometheus' text format."),
+        get("/api/openapi.json", "showDocument", show_document)
+            .needs(Need::Nothing)
+            .says("This document.")
+            .answers::<Value>(200, "An OpenAPI 3.1 document."),
+    ]
+}
+
+fn page_routes() -> Vec<Route> {
+    vec![
+        get("/", "showPage", pages::index)
+            .needs(Need::Nothing)
+            .says("The dashboard.")
+            .answers_text(200, "text/html", "A page for people."),
+        get("/plain.css", "showStyle", pages::style)
+            .needs(Need::Nothing)
+            .says("How the page looks.")
+            .answers_text(200, "text/css", "A style sheet."),
+        get("/login.js", "showLoginScript", pages::login_script)
+            .needs(Need::Nothing)
+            .says("What the page that asks for a password does.")
+            .answers_text(200, "text/javascript", "A script."),
+        get("/login", "followLink", sessions::follow_link)
+            .needs(Need::Nothing)
+            .says("Exchanges a one-time link of `cmux open` for a cookie, or asks for a password.")
+            .query::<sessions::Brought>()
+            .answers_text(200, "text/html", "A page that asks for a password.")
+            .answers_nothing(303, "Let in: the cookie is set, and the dashboard is at `/`.")
+            .answers_text(410, "text/html", "The link is over.")
+            .refuses(&[500, 507]),
+    ]
+}
+
+fn door_routes() -> Vec<Route> {
+    vec![
+        post("/api/login", "logIn", sessions::log_in)
+            .needs(Need::Nothing)
+            .says("Lets a browser in that knows the password.")
+            .takes::<Login>()
+            .answers::<Session>(201, "Let in: the cookie is set.")
+            .refuses(&[401, 429, 500, 507]),
+        post("/api/links", "makeLink", sessions::make_link)
+            .needs(Need::Person)
+            .says("Makes a link that lets a browser in, once and within two minutes.")
+            .answers::<Link>(201, "The link. Whoever has it first is let in."),
+        get("/api/sessions", "listSessions", sessions::list)
+            .needs(Need::Person)
+            .says("Lists the browsers that are in.")
+            .query::<projects::Paging>()
+            .answers::<Sessions>(200, "The browsers."),
+        delete("/api/sessions/{id}", "closeSession", sessions::close)
+            .needs(Need::Person)
+            .says(
+                "Sends a browser away: the one that is named, or `current` for the one that asks.",
+            )
+            .answers_nothing(204, "It is out."),
+        get("/api/tokens", "listTokens", tokens::list)
+            .needs(Need::Person)
+            .says("Lists tokens, without their secrets.")
+            .query::<projects::Paging>()
+            .answers::<Tokens>(200, "A page of tokens."),
+        post("/api/tokens", "createToken", tokens::create)
+            .needs(Need::Person)
+            .says("Makes a token for a script.")
+            .takes::<NewToken>()
+            .answers::<MadeToken>(201, "The token and its secret, which is not said again."),
+        delete("/api/tokens/{id}", "revokeToken", tokens::revoke)
+            .needs(Need::Person)
+            .says("Revokes a token.")
+            .answers_nothing(204, "It is good for nothing any more."),
+        get("/api/whoami", "whoAmI", whoami::show)
+            .needs(Need::Read)
+            .says("Tells who you are to cmux, and what you may do.")
+            .answers::<Whoami>(200, "Who you are."),
+        post("/api/webhooks/{source}", "takeWebhook", webhooks::take)
+            .needs(Need::Nothing)
+            .says("Takes an event from outside, signed as GitHub or Standard Webhooks do.")
+            .takes_signed()
+            .answers::<WebhookTaken>(201, "It is stored.")
+            .answers::<WebhookTaken>(200, "It had been stored before, and was not again.")
+            .refuses(&[401, 409, 429, 500, 507]),
+    ]
+}
+
+fn daemon_routes() -> Vec<Route> {
+    vec![
+        get("/api/status", "showStatus", status::show)
+            .needs(Need::Read)
+            .says("Everything at a glance.")
+            .answers::<Status>(200, "How things are."),
+        get("/api/daemon", "showDaemon", status::daemon)
+            .needs(Need::Read)
+            .says("The daemon itself.")
+            .answers::<DaemonStatus>(200, "How it is."),
+        post("/api/daemon/stop", "stopDaemon", status::stop)
+            .needs(Need::Operate)
+            .says("Stops the daemon.")
+            .answers::<Stopping>(202, "It stops."),
+        get("/api/store/check", "checkStore", store::check)
+            .needs(Need::Operate)
+            .says("Checks the store from end to end.")
+            .answers::<Check>(200, "What was found."),
+        get("/api/store/audit", "auditLog", store::audit)
+            .needs(Need::Operate)
+            .says("Checks the log's chain of hashes.")
+            .answers::<Audit>(200, "What was found."),
+        post("/api/store/backups", "backUp", store::back_up)
+            .needs(Need::Operate)
+            .says("Copies the store into a file of the daemon's machine.")
+            .takes::<NewBackup>()
+            .answers::<Backup>(201, "The copy.")
+            .refuses(&[409, 422]),
+        post("/api/store/archives", "archiveLog", store::archive)
+            .needs(Need::Operate)
+            .says("Moves old events into a file of the daemon's machine.")
+            .takes::<NewArchive>()
+            .answers::<Archive>(201, "The file.")
+            .refuses(&[404, 409, 422]),
+    ]
+}
+
+fn project_routes() -> Vec<Route> {
+    vec![
+        get("/api/projects", "listProjects", projects::list)
+            .needs(Need::Read)
+            .says("Lists projects.")
+            .query::<projects::Paging>()
+            .answers::<Projects>(200, "A page of projects."),
+        post("/api/projects", "addProject", projects::add)
+            .needs(Need::Operate)
+            .says("Adds a folder as a project. To add it again changes nothing.")
+            .takes::<NewProject>()
+            .answers::<Project>(201, "The project, which is new.")
+            .answers::<Project>(200, "The project, which was there already."),
+        get("/api/projects/{id}", "showProject", projects::show)
+            .needs(Need::Read)
+            .says("One project.")
+            .answers::<Project>(200, "The project."),
+        delete("/api/projects/{id}", "removeProject", projects::remove)
+            .needs(Need::Operate)
+            .says("Forgets a project. No file of it is touched.")
+            .answers_nothing(204, "It is forgotten."),
+    ]
+}
+
+fn log_routes() -> Vec<Route> {
+    vec![
+        get("/api/events", "listEvents", events::list)
+            .needs(Need::Read)
+            .says("The log: the events after `since`, or without it the newest; oldest first.")
+            .query::<events::Wanted>()
+            .answers::<Events>(200, "A stretch of the log."),
+        get("/api/ws", "followEvents", stream::follow)
+            .needs(Need::Read)
+            .says(
+                "The log as a WebSocket: all events after `since`, then each new one as it comes.",
+            )
+            .query::<events::Wanted>()
+            .answers_nothing(101, "A WebSocket. Each message is an event or a notice.")
+            .refuses(&[426]),
+    ]
+}

@@ -1,0 +1,60 @@
+//! How fast each one asks, remembered for as long as it matters.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use cmux_core::pace::{Pace, Used};
+use cmux_core::time::Timestamp;
+
+/// How many are remembered at once. Beyond that, all who are new share one account.
+const REMEMBERED_MAX: usize = 4096;
+
+/// The account of those who came when there were too many.
+const CROWD: &str = "everybody else";
+
+/// An account for each one who asks. Its lock is held only to count.
+#[derive(Debug, Default)]
+pub(crate) struct Turnstile {
+    accounts: Mutex<BTreeMap<String, Used>>,
+}
+
+impl Turnstile {
+    /// Counts one more request of `who`, or returns how long they have to wait.
+    pub(crate) fn pass(&self, who: &str, pace: Pace, now: Timestamp) -> Result<(), Duration> {
+        let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = !accounts.contains_key(who);
+        if is_new && accounts.len() >= REMEMBERED_MAX {
+            accounts.retain(|_, used| !used.is_over(pace, now));
+        }
+        let who = if is_new && accounts.len() >= REMEMBERED_MAX { CROWD } else { who };
+        accounts.entry(who.to_owned()).or_insert(Used::nothing(now)).another(pace, now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PACE: Pace = Pace { per_s: 1, burst: 1 };
+
+    #[test]
+    fn one_who_asks_too_fast_holds_up_nobody_else() {
+        let (turnstile, now) = (Turnstile::default(), Timestamp(0));
+        assert!(turnstile.pass("a", PACE, now).is_ok());
+        assert!(turnstile.pass("a", PACE, now).is_err());
+        assert!(turnstile.pass("b", PACE, now).is_ok());
+    }
+
+    #[test]
+    fn a_crowd_of_strangers_shares_one_account_and_is_forgotten() {
+        let (turnstile, now) = (Turnstile::default(), Timestamp(0));
+        for n in 0..=REMEMBERED_MAX {
+            assert!(turnstile.pass(&n.to_string(), PACE, now).is_ok(), "{n}");
+        }
+        assert!(turnstile.pass("one too many", PACE, now).is_err());
+        let later = Timestamp(1000);
+        assert!(turnstile.pass("one too many", PACE, later).is_ok());
+        assert_eq!(turnstile.accounts.lock().unwrap().len(), 1);
+    }
+}
