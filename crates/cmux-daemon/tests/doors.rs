@@ -15,7 +15,7 @@ use cmux_core::report::{Answer, Ask, Refused, Report};
 use cmux_core::session::{
     LINK_TTL, Link, OverWhy, SESSION_KEEP, SESSION_TTL, Session, SessionHow, SessionStanding,
 };
-use cmux_core::settings::Settings;
+use cmux_core::settings::{Settings, StoreSettings};
 use cmux_core::time::Timestamp;
 use cmux_core::token::{BadToken, Token, TokenScope, TokenStanding};
 use cmux_core::webhook::{REPLAY_WINDOW, Webhook};
@@ -153,6 +153,21 @@ fn a_probe_is_written_and_nothing_else_is() {
 }
 
 #[test]
+fn what_is_kept_is_woken_for_when_its_time_is_over() {
+    let open = Ask::OpenSession { secret: Digest::of(b"a") };
+    let deliver = Ask::TakeWebhook { webhook: webhook("1", "body") };
+    for (ask, kept_for) in
+        [(make_link(), LINK_TTL), (open, SESSION_TTL + SESSION_KEEP), (deliver, REPLAY_WINDOW)]
+    {
+        let mut door = Door::new();
+        let asked = Report::Asked { actor: Actor::Operator, ask: ask.clone() };
+        let wake_at = door.turn(&[asked]).1.unwrap();
+        assert!(wake_at >= NOW + kept_for, "{ask:?}: {wake_at:?}");
+        assert!(wake_at <= NOW + kept_for + Duration::from_hours(1), "{ask:?}: {wake_at:?}");
+    }
+}
+
+#[test]
 fn what_is_over_is_cleared_away_a_portion_a_turn() {
     let count = 2 * u128::from(CLEAR_MAX) + 100;
     let mut door = Door::furnished(|tx| {
@@ -225,7 +240,7 @@ struct Door {
     kernel: Kernel,
     now: Timestamp,
     ids: Ids,
-    /// The newest event of the start, and of copies that do not matter here.
+    /// The newest event of the start.
     start: EventId,
 }
 
@@ -244,7 +259,10 @@ impl Door {
         store.turn(furnish).unwrap();
         let started =
             Report::Started { version: "1".to_owned(), pid: 1, guarded: false, news: Vec::new() };
-        let mut kernel = Kernel::new(store, Settings::default().store, started);
+        // Copies of the store are another story.
+        let snapshot_every = Duration::from_hours(24 * 3_650);
+        let settings = StoreSettings { snapshot_every, ..Settings::default().store };
+        let mut kernel = Kernel::new(store, settings, started);
         kernel.turn(&[], NOW, &mut ids).unwrap();
         let start = kernel.head().0;
         Door { folder, kernel, now: NOW, ids, start }
@@ -293,9 +311,7 @@ impl Door {
 
     fn rows(&self) -> Vec<Row> {
         let any = Filter::default();
-        let mut rows = self.read(|view| events::after(view, self.start, 100, &any));
-        rows.retain(|row| !row.kind.starts_with("snapshot."));
-        rows
+        self.read(|view| events::after(view, self.start, 100, &any))
     }
 
     fn read<T>(&self, work: impl FnOnce(View<'_>) -> Result<T, StoreError>) -> T {
