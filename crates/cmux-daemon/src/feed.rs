@@ -13,6 +13,7 @@ use cmux_core::id::EventId;
 use cmux_store::events::{self, Filter, Row};
 use cmux_store::{StoreError, View};
 use tokio::sync::{broadcast, mpsc, watch};
+use tokio::task::JoinHandle;
 use tracing::warn;
 
 use crate::http::say_event;
@@ -157,19 +158,22 @@ impl Feed {
         faults: mpsc::Sender<String>,
         limits: Limits,
     ) -> Feed {
-        let feed = Feed {
-            sender: broadcast::Sender::new(BATCHES_MAX),
-            readers: readers.another(),
-            faults: signs.map(|_| faults),
-            counts: Arc::default(),
-            limits,
-        };
+        let feed = Feed { limits, ..Feed::new(readers, signs.map(|_| faults)) };
         if let Some(signs) = signs {
             // It reads by itself, and waits for no client's reading.
-            let telling = Feed { readers: readers.another(), ..feed.clone() };
-            tokio::spawn(telling.live(signs.head.clone()));
+            Feed { readers: readers.another(), ..feed.clone() }.spawn(signs.head.clone());
         }
         feed
+    }
+
+    fn new(readers: &Readers, faults: Option<mpsc::Sender<String>>) -> Feed {
+        Feed {
+            sender: broadcast::Sender::new(BATCHES_MAX),
+            readers: readers.another(),
+            faults,
+            counts: Arc::default(),
+            limits: Limits::default(),
+        }
     }
 
     /// Returns a place for one more client, if there is one.
@@ -198,9 +202,15 @@ impl Feed {
         found
     }
 
-    /// Tells each new event until the kernel is gone.
-    async fn live(self, mut head: watch::Receiver<EventId>) {
-        let mut cursor = *head.borrow_and_update();
+    /// Begins to tell what comes after the newest event, which is the newest to those who come from now
+    /// on as well.
+    fn spawn(self, mut head: watch::Receiver<EventId>) -> JoinHandle<()> {
+        let newest = *head.borrow_and_update();
+        tokio::spawn(self.live(newest, head))
+    }
+
+    /// Tells each event after `cursor` until the kernel is gone.
+    async fn live(self, mut cursor: EventId, mut head: watch::Receiver<EventId>) {
         while head.changed().await.is_ok() {
             let newest = *head.borrow_and_update();
             while cursor < newest {
@@ -228,5 +238,114 @@ impl Feed {
         }
         tokio::time::sleep(RETRY_AFTER).await;
         cursor
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::path::PathBuf;
+
+    use cmux_core::event::{Event, What};
+    use cmux_core::id::LogId;
+    use cmux_core::time::Timestamp;
+    use cmux_store::Store;
+    use tempfile::TempDir;
+    use ulid::Ulid;
+
+    use super::*;
+
+    /// A log that grows as a test wants, and its feed.
+    pub(crate) struct World {
+        pub(crate) folder: TempDir,
+        pub(crate) feed: Feed,
+        store: Store,
+        head: watch::Sender<EventId>,
+        live: JoinHandle<()>,
+        /// Hears of damage that was found.
+        fault: mpsc::Receiver<String>,
+    }
+
+    impl World {
+        pub(crate) fn new() -> World {
+            World::read_at("cmux.db")
+        }
+
+        /// Makes a log that its feed, but nobody else, looks for in a file of this name.
+        fn read_at(name: &str) -> World {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("cmux.db");
+            let log = LogId::new(Ulid::from(1_u128));
+            let (store, _) = Store::open(&path, &path, log, Timestamp(0)).unwrap();
+            let (faults, fault) = mpsc::channel(1);
+            let feed = Feed::new(&Readers::of(&path), Some(faults));
+            let readers = Readers::of(&folder.path().join(name));
+            let head = watch::Sender::new(EventId(0));
+            let live = Feed { readers, ..feed.clone() }.spawn(head.subscribe());
+            World { folder, feed, store, head, live, fault }
+        }
+
+        pub(crate) fn path(&self) -> PathBuf {
+            self.folder.path().join("cmux.db")
+        }
+
+        /// Tells of `count` events, each about so long, in one turn.
+        pub(crate) fn tell(&mut self, count: usize, bytes: usize) {
+            let turn = self.store.turn(|tx| {
+                for _ in 0..count {
+                    let what = What::ProjectFound { root: "x".repeat(bytes) };
+                    tx.append(&Event::own(what), Timestamp(0))?;
+                }
+                Ok(())
+            });
+            turn.unwrap();
+            self.head.send_replace(self.store.head().id);
+        }
+    }
+
+    #[tokio::test]
+    async fn each_batch_joins_on_to_the_one_before_and_none_is_too_long() {
+        let mut world = World::new();
+        let mut live = world.feed.subscribe();
+        world.tell(2003, 10);
+        let (mut cursor, mut told) = (EventId(0), 0);
+        while cursor < EventId(2003) {
+            let batch = live.recv().await.unwrap();
+            assert_eq!(batch.after, cursor);
+            assert!(batch.lines.iter().map(|it| it.text.len()).sum::<usize>() <= 2 * BATCH_BYTES);
+            let ids: Vec<i64> = batch.lines.iter().map(|line| line.id.0).collect();
+            assert!(ids.iter().copied().eq(told + 1..=batch.through.0), "{ids:?}");
+            (cursor, told) = (batch.through, batch.through.0);
+        }
+        // One that is too long is not handed out, but that it is there is said.
+        world.tell(1, 3 * BATCH_BYTES);
+        let (big, sign) = (EventId(2004), live.recv().await.unwrap());
+        assert_eq!(*sign, Batch { after: big, through: big, lines: Vec::new() });
+        drop(world.head);
+        world.live.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_log_that_cannot_be_read_is_tried_again_from_where_it_was() {
+        let mut world = World::read_at("other.db");
+        let other = world.folder.path().join("other.db");
+        std::fs::write(&other, [7; 4096]).unwrap();
+        let mut live = world.feed.subscribe();
+        world.tell(2, 10);
+        assert!(world.fault.recv().await.is_some());
+        world.tell(1, 10);
+        std::fs::remove_file(&other).unwrap();
+        std::os::unix::fs::symlink(world.path(), &other).unwrap();
+        let batch = live.recv().await.unwrap();
+        assert_eq!((batch.after, batch.through), (EventId(0), EventId(3)));
+    }
+
+    #[tokio::test]
+    async fn a_place_is_free_again_once_it_is_left() {
+        let mut feed = World::new().feed;
+        feed.limits.clients_max = 2;
+        let (one, two) = (feed.enter(), feed.enter());
+        assert!(one.is_some() && two.is_some() && feed.enter().is_none());
+        drop(one);
+        assert!(feed.enter().is_some());
     }
 }

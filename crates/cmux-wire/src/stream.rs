@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use futures_util::StreamExt;
+use futures_util::{SinkExt, StreamExt};
 use hyper::header::{AUTHORIZATION, HeaderValue};
 use serde_json::Value;
 use tokio::net::UnixStream;
@@ -61,7 +61,11 @@ impl Stream {
             let Some(message) = self.socket.next().await else { return Ok(None) };
             match message.map_err(broken)? {
                 Message::Text(text) => return Ok(Some(text)),
-                Message::Close(_) => return Ok(None),
+                Message::Close(_) => {
+                    // The daemon waits to hear that this was heard.
+                    let _ = self.socket.flush().await;
+                    return Ok(None);
+                }
                 // Pings are answered by the library.
                 Message::Binary(_) | Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
             }

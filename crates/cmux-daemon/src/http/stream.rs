@@ -49,7 +49,10 @@ const HEARD_MAX: usize = 4 << 10;
 /// How long a client that accepts nothing is waited for when the daemon stops, and how long any is told
 /// what it has missed until then.
 const STALLED_MAX: Duration = Duration::from_secs(3);
-const GOODBYE_WITHIN: Duration = Duration::from_secs(7);
+const GOODBYE_WITHIN: Duration = Duration::from_secs(6);
+
+/// How long a client may then take to answer the last word.
+const LINGER_MAX: Duration = Duration::from_secs(1);
 
 /// When a client should come back after the daemon has stopped.
 const RETRY_MS: u64 = 1000;
@@ -266,9 +269,13 @@ impl Telling {
         info!(resume, "a client was too slow, and is told to come back");
         let close = CloseFrame { code: close_code::AGAIN, reason: "too slow".into() };
         let (closing, limit) = (self.leave.closing.clone(), self.feed.limits.leave_within);
-        let last = self.end(Notice::Lagged { resume }, Some(close));
+        let leaving = async {
+            if self.end(&Notice::Lagged { resume }, Some(close)).await.is_ok() {
+                self.linger().await;
+            }
+        };
         tokio::select! {
-            _ = timeout(limit, last) => {}
+            _ = timeout(limit, leaving) => {}
             () = closed(closing) => {}
         }
     }
@@ -277,21 +284,26 @@ impl Telling {
     async fn goodbye(&mut self) -> Result<(), Over> {
         let last = async {
             self.catch_up().await?;
-            self.end(Notice::Goodbye { retry_ms: RETRY_MS }, None).await
+            self.end(&Notice::Goodbye { retry_ms: RETRY_MS }, None).await
         };
-        timeout(GOODBYE_WITHIN, last).await.unwrap_or(Err(Over::Gone))
+        timeout(GOODBYE_WITHIN, last).await.unwrap_or(Err(Over::Gone))?;
+        let _ = timeout(LINGER_MAX, self.linger()).await;
+        Ok(())
     }
 
-    /// Says the last word, and waits until the client has heard it: what it has not read by then may be
-    /// lost with the connection.
-    async fn end(&mut self, word: Notice, close: Option<CloseFrame>) -> Result<(), Over> {
+    /// Says the last word.
+    async fn end(&mut self, word: &Notice, close: Option<CloseFrame>) -> Result<(), Over> {
         let said = async {
-            self.socket.feed(notice(&word)).await?;
+            self.socket.feed(notice(word)).await?;
             self.socket.send(Message::Close(close)).await
         };
-        said.await.map_err(|_| Over::Gone)?;
+        said.await.map_err(|_| Over::Gone)
+    }
+
+    /// Waits until the client has heard the last word: what it has not read when the connection is closed
+    /// may be lost.
+    async fn linger(&mut self) {
         while let Some(Ok(_)) = self.socket.next().await {}
-        Ok(())
     }
 }
 
@@ -312,3 +324,6 @@ fn notice(word: &Notice) -> Message {
     // Words and numbers can always be written down.
     Message::Text(serde_json::to_string(word).unwrap_or_default().into())
 }
+
+#[cfg(test)]
+mod tests;
