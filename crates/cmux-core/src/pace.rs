@@ -1,4 +1,4 @@
-//! How fast somebody may ask: so many at once, and so many a second in the long run.
+//! How fast something may be done: so often at once, and so often a minute in the long run.
 
 use std::time::Duration;
 
@@ -7,15 +7,25 @@ use crate::time::Timestamp;
 /// What is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    pub per_s: u32,
+    pub per_min: u64,
     /// How many may come at once, after a pause.
     pub burst: u32,
+}
+
+/// What one request counts.
+const ONE: u64 = 60_000;
+
+impl Pace {
+    /// Returns the pace of so many a second.
+    pub fn per_s(per_s: u32, burst: u32) -> Pace {
+        Pace { per_min: u64::from(per_s) * 60, burst }
+    }
 }
 
 /// How much of it somebody has used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Used {
-    /// In thousandths of a request.
+    /// In parts of a request, so that a millisecond at one a minute is one of them.
     level: u64,
     at: Timestamp,
 }
@@ -29,12 +39,12 @@ impl Used {
     /// Counts one more request, or returns how long to wait before the next is taken.
     pub fn another(&mut self, pace: Pace, now: Timestamp) -> Result<(), Duration> {
         self.drain(pace, now);
-        let (most, per_s) = (u64::from(pace.burst) * 1000, u64::from(pace.per_s).max(1));
-        if self.level + 1000 > most {
-            let surplus = self.level + 1000 - most;
-            return Err(Duration::from_millis(surplus.div_ceil(per_s)));
+        let most = u64::from(pace.burst) * ONE;
+        if self.level + ONE > most {
+            let surplus = self.level + ONE - most;
+            return Err(Duration::from_millis(surplus.div_ceil(pace.per_min.max(1))));
         }
-        self.level += 1000;
+        self.level += ONE;
         Ok(())
     }
 
@@ -47,7 +57,7 @@ impl Used {
 
     fn drain(&mut self, pace: Pace, now: Timestamp) {
         let passed_ms = u64::try_from(now.since(self.at).as_millis()).unwrap_or(u64::MAX);
-        self.level = self.level.saturating_sub(passed_ms.saturating_mul(pace.per_s.into()));
+        self.level = self.level.saturating_sub(passed_ms.saturating_mul(pace.per_min));
         self.at = self.at.max(now);
     }
 }
@@ -57,7 +67,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const PACE: Pace = Pace { per_s: 10, burst: 3 };
+    const PACE: Pace = Pace { per_min: 600, burst: 3 };
 
     #[test]
     fn a_burst_is_taken_and_then_one_at_a_time() {
@@ -96,7 +106,7 @@ mod tests {
 
         #[test]
         fn whoever_waits_as_long_as_told_is_taken(at in 0_i64..10_000, per_s in 1_u32..5000) {
-            let pace = Pace { per_s, burst: 2 };
+            let pace = Pace::per_s(per_s, 2);
             let mut used = Used::nothing(Timestamp(at));
             let now = Timestamp(at);
             while used.another(pace, now).is_ok() {}

@@ -42,6 +42,21 @@ pub struct Limits {
     pub websockets: u32,
 }
 
+/// How many files the daemon needs for itself, beside what clients take up.
+const OWN_FILES: u64 = 192;
+
+impl Limits {
+    /// Returns the limits that can be kept if so many files may be open at once: each connection is one,
+    /// at either door, and each WebSocket.
+    #[must_use]
+    pub fn within(self, files: u64) -> Limits {
+        let left = u32::try_from(files.saturating_sub(OWN_FILES)).unwrap_or(u32::MAX);
+        let connections = self.connections.min((left / 4).max(1));
+        let websockets = self.websockets.min(left.saturating_sub(2 * connections).max(1));
+        Limits { connections, websockets, ..self }
+    }
+}
+
 /// Where the certificate is by which clients know the daemon, and its key: absolute paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TlsFiles {
@@ -267,6 +282,19 @@ fn names(key: &str, value: &Value) -> Result<Vec<String>, BadValue> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_more_is_promised_than_files_may_be_open() {
+        let set = Settings::default().limits;
+        assert_eq!(set.within(1 << 20), set);
+        for files in [0, 256, 1024, 2000, 4096] {
+            let kept = set.within(files);
+            let taken = u64::from(2 * kept.connections + kept.websockets) + OWN_FILES;
+            assert!(taken <= files.max(OWN_FILES + 3), "{files}: {kept:?}");
+            assert!(kept.connections > 0 && kept.websockets > 0, "{files}");
+        }
+        assert_eq!(set.within(1024).connections, 208);
+    }
 
     #[test]
     fn every_key_of_the_user_can_be_set() {

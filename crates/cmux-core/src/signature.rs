@@ -52,6 +52,14 @@ impl Scheme {
             Scheme::Standard => "standard",
         }
     }
+
+    /// Returns whether the signature covers the delivery's id.
+    pub fn signs_the_id(self) -> bool {
+        match self {
+            Scheme::GitHub => false,
+            Scheme::Standard => true,
+        }
+    }
 }
 
 /// What only the source and cmux know. It is never shown.

@@ -21,6 +21,8 @@ pub struct Webhook {
     pub source: String,
     /// How the source calls it. It may not be signed, so anybody on the way can have changed it.
     pub delivery: String,
+    /// Whether the signature covers the delivery's id, and not the body alone.
+    pub is_name_signed: bool,
     /// What the source says has happened there.
     pub event: Option<String>,
     pub project: Option<ProjectId>,
@@ -32,10 +34,12 @@ pub struct Webhook {
 /// Shows how long the body is, and not what it says: that may be a secret of somebody's.
 impl fmt::Debug for Webhook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Webhook { source, delivery, event, project, content_type, digest, body } = self;
+        let Webhook { source, delivery, is_name_signed, .. } = self;
+        let Webhook { event, project, content_type, digest, body, .. } = self;
         f.debug_struct("Webhook")
             .field("source", source)
             .field("delivery", delivery)
+            .field("is_name_signed", is_name_signed)
             .field("event", event)
             .field("project", project)
             .field("content_type", content_type)
@@ -108,7 +112,8 @@ impl Webhook {
     }
 
     /// Returns whether the delivery was there before, if `same_name` is the one that its source called
-    /// the same and `same_body` the newest of that source that said the same.
+    /// the same and `same_body` the newest of that source that said the same. Where the name is signed, a
+    /// body may well come again under another; where it is not, that is a copy with a name made up.
     pub fn replay(
         &self,
         same_name: Option<&Taken>,
@@ -116,6 +121,7 @@ impl Webhook {
         now: Timestamp,
     ) -> Replay {
         let is_remembered = |taken: &&Taken| now < taken.at + REPLAY_WINDOW;
+        let same_body = same_body.filter(|_| !self.is_name_signed);
         match (same_name.filter(is_remembered), same_body.filter(is_remembered)) {
             (Some(taken), _) if taken.digest != self.digest => Replay::Conflict,
             (Some(taken), _) | (None, Some(taken)) => Replay::Duplicate { of: taken.event },
@@ -193,6 +199,14 @@ mod tests {
         assert!(!shown.contains("117, 110"), "{shown}");
     }
 
+    #[test]
+    fn a_body_may_come_again_under_a_name_that_is_signed() {
+        let taken = webhook(("std", "1", "tick")).taken(EventId(1), NOW);
+        let again = Webhook { is_name_signed: true, ..webhook(("std", "2", "tick")) };
+        assert_eq!(again.replay(None, Some(&taken), NOW), Replay::New);
+        assert_eq!(again.replay(Some(&taken), None, NOW), Replay::Duplicate { of: EventId(1) });
+    }
+
     proptest! {
         /// However a delivery is repeated and renamed, what it says is told once a window, and under one
         /// name nothing else is.
@@ -247,6 +261,7 @@ mod tests {
 
     fn webhook((source, delivery, body): (&str, &str, &str)) -> Webhook {
         Webhook {
+            is_name_signed: false,
             source: source.to_owned(),
             delivery: delivery.to_owned(),
             event: None,

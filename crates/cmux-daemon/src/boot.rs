@@ -22,8 +22,10 @@ use cmux_store::{StoreError, backup, repair};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::AbortHandle;
+use tokio::time::timeout;
 use tracing::{error, info, warn};
 
+use crate::descriptors;
 use crate::feed::{self, Feed};
 use crate::hands::Hands;
 use crate::heartbeat::Heartbeat;
@@ -41,6 +43,9 @@ const ACTIONS_MAX: usize = 1024;
 
 /// How long clients may take to leave when the daemon stops.
 const DRAIN_WITHIN: Duration = Duration::from_secs(8);
+
+/// How long the kernel may take for its last words, and to end.
+const FAREWELL_WITHIN: Duration = Duration::from_secs(20);
 
 /// How a daemon is to live.
 #[derive(Clone, Debug)]
@@ -101,6 +106,8 @@ pub fn run(life: Life) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::Environment(error.to_string());
     life.home.prepare()?;
     may_open(&life.home, &life.settings)?;
+    let limits = descriptors::make_room(life.settings.limits);
+    let life = Life { settings: Settings { limits, ..life.settings }, ..life };
     let mut disk = Disk::under(&life.home, life.settings.store.ballast_bytes);
     let lock = take_lock(&life, &mut disk)?;
     let heartbeat = match life.guarded {
@@ -201,12 +208,17 @@ async fn live(
     };
     // Health is told from now on, however long the store takes to be opened and mended.
     let serving = tokio::spawn(doors.serve(house));
-    let mind = match &life.safe_mode {
-        None => Some(awaken(&life, disk).await.inspect_err(|_| leave_socket(&life))?),
-        Some(_) => None,
+    let awakened = tokio::select! {
+        awakened = awaken(&life, disk) => awakened,
+        // What the store's opening leaves undone is done again by the next.
+        _ = term.recv() => return leave_early(&life),
+        _ = int.recv() => return leave_early(&life),
+        Some(()) = stop_asked.recv() => return leave_early(&life),
     };
+    let mind = awakened.inspect_err(|_| leave_socket(&life))?;
+    let noted = lock.note(&holder(&life, Some(port))).inspect_err(|_| leave_socket(&life));
+    noted.map_err(|error| environment(&error))?;
     app.wake(awake(&life, &app, mind.as_ref()));
-    lock.note(&holder(&life, Some(port))).map_err(|error| environment(&error))?;
     let inbox = mind.as_ref().map(|mind| mind.inbox.clone());
     tokio::spawn(refusals::tell(refused, inbox.clone()));
     let beating = heartbeat.map(|heartbeat| tokio::spawn(heartbeat.live(inbox.clone())));
@@ -259,6 +271,13 @@ fn leave_socket(life: &Life) {
     let _ = std::fs::remove_file(life.home.socket());
 }
 
+/// Ends before there is anything to take leave of.
+fn leave_early(life: &Life) -> Result<(), Failure> {
+    info!("stopping before the start was over");
+    leave_socket(life);
+    Ok(())
+}
+
 /// Why the daemon ends.
 enum Ending {
     Stop(StopReason),
@@ -275,8 +294,11 @@ struct Mind {
     end: oneshot::Receiver<End>,
 }
 
-/// Opens the store, mending it if it must be, and starts the kernel and its hands.
-async fn awaken(life: &Life, disk: Disk) -> Result<Mind, Failure> {
+/// Opens the store, mending it if it must be, and starts the kernel and its hands. In safe mode, neither.
+async fn awaken(life: &Life, disk: Disk) -> Result<Option<Mind>, Failure> {
+    if life.safe_mode.is_some() {
+        return Ok(None);
+    }
     let reading = clock::read();
     let (home, settings) = (&life.home, life.settings.store);
     let opening = life.clone();
@@ -307,7 +329,7 @@ async fn awaken(life: &Life, disk: Disk) -> Result<Mind, Failure> {
     if let Err(denied) = inbox.ask(Report::Ping).await {
         warn!(%denied, "the start could not be stored");
     }
-    Ok(Mind { inbox, signs, hands, end })
+    Ok(Some(Mind { inbox, signs, hands, end }))
 }
 
 fn open_store(
@@ -369,7 +391,7 @@ impl Leaving {
             Ending::Stop(why) => {
                 info!(?why, "stopping");
                 if let Some(inbox) = &self.inbox {
-                    let _ = inbox.ask(Report::Stopping { why }).await;
+                    let _ = timeout(FAREWELL_WITHIN, inbox.ask(Report::Stopping { why })).await;
                 }
                 Ok(())
             }
@@ -391,14 +413,17 @@ impl Leaving {
             let _ = (&mut self.serving).await;
             let _ = self.clients_gone.recv().await;
         };
-        if tokio::time::timeout(DRAIN_WITHIN, drained).await.is_err() {
+        if timeout(DRAIN_WITHIN, drained).await.is_err() {
             warn!("not every client left in time");
         }
         if let Some(inbox) = self.inbox {
-            inbox.end();
+            // It waits while the inbox is full.
+            tokio::task::spawn_blocking(move || inbox.end());
         }
-        if let Some(thread) = self.kernel_end {
-            let _ = thread.await;
+        if let Some(thread) = self.kernel_end
+            && timeout(FAREWELL_WITHIN, thread).await.is_err()
+        {
+            warn!("the kernel did not end in time; what it had acknowledged is stored");
         }
         leave_socket(life);
         ended

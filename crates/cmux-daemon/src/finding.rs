@@ -37,15 +37,25 @@ impl<T: Clone + Send + Sync + 'static> Finding<T> {
         }
         if !self.is_looking.swap(true, Ordering::AcqRel) {
             let (finding, looking) = (self.clone(), look());
+            let done = Done(self.is_looking.clone());
             tokio::spawn(async move {
                 let found = looking.await;
                 finding.known.send_replace(Some((Instant::now(), found)));
-                finding.is_looking.store(false, Ordering::Release);
+                drop(done);
             });
         }
         // It may have been found between the first look and now.
         let _ = timeout(patience, seen.wait_for(|known| current(known, fresh).is_some())).await;
         current(&self.known.borrow(), fresh)
+    }
+}
+
+/// Lets the next one look, whatever became of this one.
+struct Done(Arc<AtomicBool>);
+
+impl Drop for Done {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
     }
 }
 
@@ -70,6 +80,17 @@ mod tests {
             assert_eq!(finding.get(LONG, LONG, look).await, Some(0));
         }
         assert_eq!(looks.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test]
+    async fn after_a_look_that_panicked_it_is_looked_again() {
+        let finding = Finding::nothing();
+        let broken = || async { panic!("it broke") };
+        assert_eq!(finding.get(LONG, Duration::from_millis(1), broken).await, None::<u8>);
+        while finding.is_looking.load(Ordering::Acquire) {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(finding.get(LONG, LONG, || async { 7 }).await, Some(7));
     }
 
     #[tokio::test]

@@ -21,7 +21,8 @@ mod webhooks;
 mod whoami;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -32,12 +33,14 @@ use cmux_core::time::Timestamp;
 use cmux_core::visit::Names;
 use cmux_drivers::home::Home;
 use cmux_store::{StoreError, View, repair};
-use tokio::sync::{mpsc, watch};
-use tokio::task::AbortHandle;
+use tokio::sync::{SetOnce, mpsc, watch};
+use tokio::task::{AbortHandle, spawn_blocking};
+use tokio::time::timeout;
 
 use crate::feed::Feed;
 use crate::finding::Finding;
 pub(crate) use crate::http::events::say as say_event;
+use crate::http::extract::Room;
 use crate::http::metrics::Metrics;
 use crate::http::problem::Oops;
 use crate::inbox::{Inbox, Signs};
@@ -46,6 +49,9 @@ use crate::readers::Readers;
 use crate::refusals::Refusals;
 use crate::turnstile::Turnstile;
 use crate::who::Site;
+
+/// How long what needs the store waits for it to be open.
+const AWAKE_WITHIN: Duration = Duration::from_secs(20);
 
 /// What every route may need.
 #[derive(Debug)]
@@ -62,6 +68,7 @@ pub(crate) struct App {
     pub(crate) turnstile: Turnstile,
     pub(crate) refusals: Refusals,
     pub(crate) metrics: Metrics,
+    pub(crate) room: Room,
     /// Whether a write reached the disk, when that was last tried.
     pub(crate) writable: Finding<Result<(), String>>,
     /// What was wrong with tmux when it was last looked at.
@@ -70,7 +77,7 @@ pub(crate) struct App {
     pub(crate) document: Bytes,
     pub(crate) ways_out: WaysOut,
     /// What there is once the store is open.
-    awake: OnceLock<Awake>,
+    awake: SetOnce<Awake>,
 }
 
 /// What does not change while the daemon lives.
@@ -147,11 +154,12 @@ impl App {
             turnstile: Turnstile::default(),
             refusals,
             metrics: Metrics::default(),
+            room: Room::new(),
             writable: Finding::nothing(),
             tmux: Finding::nothing(),
             document: Bytes::from(document.to_string()),
             ways_out,
-            awake: OnceLock::new(),
+            awake: SetOnce::new(),
             facts,
         }
     }
@@ -167,9 +175,14 @@ impl App {
         self.awake.get()
     }
 
+    /// Returns the same, having waited for it a while.
+    async fn awakened(&self) -> Result<&Awake, Oops> {
+        timeout(AWAKE_WITHIN, self.awake.wait()).await.map_err(|_| Oops::starting())
+    }
+
     /// Returns where the log is told.
-    pub(crate) fn feed(&self) -> Result<&Feed, Oops> {
-        self.awake().map(|awake| &awake.feed).ok_or_else(Oops::starting)
+    pub(crate) async fn feed(&self) -> Result<&Feed, Oops> {
+        Ok(&self.awakened().await?.feed)
     }
 
     /// Reports to the kernel, and waits until it is stored.
@@ -179,7 +192,7 @@ impl App {
 
     /// Reports to the kernel, and returns what it answers.
     async fn try_ask(&self, report: Report) -> Result<Result<Answer, Denied>, Oops> {
-        let awake = self.awake().ok_or_else(Oops::starting)?;
+        let awake = self.awakened().await?;
         let Some(mind) = &awake.mind else {
             let why = self.facts.safe_mode.as_deref().unwrap_or_default();
             return Err(Oops::safe_mode(why));
@@ -192,14 +205,17 @@ impl App {
         &self,
         work: impl FnOnce(View<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, Oops> {
-        let awake = self.awake().ok_or_else(Oops::starting)?;
+        let awake = self.awakened().await?;
         let found = awake.readers.read(work).await;
         if let Err(StoreError::Damaged { what }) = &found {
             match &awake.mind {
                 // One is enough; the rest would say the same.
                 Some(_) => drop(self.ways_out.faults.try_send(what.clone())),
                 // Safe mode mends nothing, so ending would change nothing: the next start looks.
-                None => drop(repair::mark(&self.facts.home.database(), what)),
+                None => {
+                    let (database, what) = (self.facts.home.database(), what.clone());
+                    spawn_blocking(move || drop(repair::mark(&database, &what)));
+                }
             }
         }
         found.map_err(|error| Oops::from(&error))

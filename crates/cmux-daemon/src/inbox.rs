@@ -148,6 +148,11 @@ pub fn start(kit: Kit) -> std::io::Result<(Inbox, Signs, oneshot::Receiver<End>)
     Ok((Inbox { sender }, signs, end))
 }
 
+/// Returns the time since boot as a moment, for what must not jump with the wall clock and need not last.
+pub(crate) fn since_boot() -> Timestamp {
+    Timestamp(i64::try_from(since_boot_ms()).unwrap_or(i64::MAX))
+}
+
 /// Returns the milliseconds since boot.
 pub(crate) fn since_boot_ms() -> u64 {
     u64::try_from(clock::read().since_boot.as_millis()).unwrap_or(u64::MAX)

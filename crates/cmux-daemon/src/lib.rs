@@ -2,6 +2,7 @@
 
 pub mod boot;
 pub mod commits;
+mod descriptors;
 mod feed;
 mod finding;
 mod hands;
@@ -16,5 +17,6 @@ mod readers;
 mod refusals;
 pub mod room;
 mod serve;
+mod steady;
 mod turnstile;
 mod who;

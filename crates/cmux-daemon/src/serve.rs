@@ -8,11 +8,13 @@ use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::Request;
+use axum::http::{Request, StatusCode};
+use axum::response::{IntoResponse, Response};
 use cmux_drivers::process::port_holder;
 use cmux_drivers::tls::Acceptor;
 use hyper::body::Incoming;
@@ -27,6 +29,8 @@ use tokio::time::timeout;
 use tower_service::Service;
 use tracing::{debug, warn};
 
+use crate::http::problem::Oops;
+use crate::steady::Steady;
 use crate::who::{Connection, Site};
 
 /// How long a client may take for the head of a request, and keep silent between two of them.
@@ -37,6 +41,19 @@ const HEAD_MAX: usize = 64 << 10;
 
 /// How many headers a request may have.
 const HEADERS_MAX: usize = 100;
+
+/// How long a client may leave an answer lying before more of it can be sent.
+const TAKE_WITHIN: Duration = Duration::from_secs(20);
+
+/// How long what is under way may take once the house is closing.
+const CLOSE_WITHIN: Duration = Duration::from_secs(3);
+
+/// How many more may ask how cmux is when all places are taken, and how long each may take for it.
+const RESERVE: usize = 16;
+const RESERVE_WITHIN: Duration = Duration::from_secs(2);
+
+/// What they may ask.
+const IN_RESERVE: [&str; 4] = ["/livez", "/readyz", "/metrics", "/api/webhooks/health"];
 
 /// How long to wait after a connection could not be accepted: there may be no descriptors left.
 const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
@@ -137,13 +154,15 @@ async fn at_port(listener: TcpListener, house: House) {
 struct Guests {
     house: House,
     places: Arc<Semaphore>,
+    reserve: Arc<Semaphore>,
     tasks: JoinSet<()>,
 }
 
 impl Guests {
     fn of(house: &House) -> Guests {
         let places = Arc::new(Semaphore::new(house.connections_max));
-        Guests { house: house.clone(), places, tasks: JoinSet::new() }
+        let reserve = Arc::new(Semaphore::new(RESERVE));
+        Guests { house: house.clone(), places, reserve, tasks: JoinSet::new() }
     }
 
     /// Returns whoever comes next, or nothing once the house is closing.
@@ -171,23 +190,27 @@ impl Guests {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let Ok(place) = self.places.clone().try_acquire_owned() else {
+        let place = self.places.clone().try_acquire_owned();
+        let is_crowded = place.is_err();
+        let Ok(place) = place.or_else(|_| self.reserve.clone().try_acquire_owned()) else {
             self.tasks.spawn(async move {
-                // Whoever does not take it has left.
-                let _ = timeout(ACCEPT_AGAIN_AFTER, stream.write_all(TOO_MANY)).await;
+                // Whoever does not take it has left; one who speaks TLS would not understand.
+                if tls.is_none() {
+                    let _ = timeout(ACCEPT_AGAIN_AFTER, stream.write_all(TOO_MANY)).await;
+                }
             });
             return;
         };
-        let (router, closing) = (self.house.router.clone(), self.house.closing.clone());
+        let talk = Talk {
+            connection: Arc::new(connection),
+            router: self.house.router.clone(),
+            closing: self.house.closing.clone(),
+            is_crowded,
+        };
         self.tasks.spawn(async move {
-            let connection = Arc::new(connection);
             match tls {
-                None => converse(stream, connection, router, closing).await,
-                Some(tls) => match timeout(HEAD_WITHIN, tls.accept(stream)).await {
-                    Ok(Ok(stream)) => converse(stream, connection, router, closing).await,
-                    Ok(Err(error)) => debug!(%error, "somebody does not speak TLS"),
-                    Err(_) => debug!("somebody does not go on with TLS"),
-                },
+                None => talk.converse(stream).await,
+                Some(tls) => talk.converse_locked(stream, &tls).await,
             }
             drop(place);
         });
@@ -198,40 +221,78 @@ impl Guests {
     }
 }
 
-/// Answers one request after another on `stream`.
-async fn converse<S>(
-    stream: S,
+/// One connection's talk.
+struct Talk {
     connection: Arc<Connection>,
     router: Router,
     closing: watch::Receiver<bool>,
-) where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(connection.clone());
-        let mut router = router.clone();
-        async move { Ok::<_, Infallible>(answer(&mut router, request.map(Body::new)).await) }
-    });
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new())
-        .header_read_timeout(HEAD_WITHIN)
-        .max_buf_size(HEAD_MAX)
-        .max_headers(HEADERS_MAX);
-    let mut talk =
-        std::pin::pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
-    let ended = tokio::select! {
-        ended = talk.as_mut() => ended,
-        () = closed(closing) => {
-            talk.as_mut().graceful_shutdown();
-            talk.await
+    /// Whether all places are taken, so that only health is told.
+    is_crowded: bool,
+}
+
+impl Talk {
+    /// Answers once the other side has shaken hands.
+    async fn converse_locked<S>(self, stream: S, tls: &Acceptor)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let shaken = tokio::select! {
+            shaken = timeout(HEAD_WITHIN, tls.accept(stream)) => shaken,
+            () = closed(self.closing.clone()) => return,
+        };
+        match shaken {
+            Ok(Ok(stream)) => self.converse(stream).await,
+            Ok(Err(error)) => debug!(%error, "somebody does not speak TLS"),
+            Err(_) => debug!("somebody does not go on with TLS"),
         }
-    };
-    if let Err(error) = ended {
-        debug!(%error, "a connection broke");
+    }
+
+    /// Answers one request after another on `stream`.
+    async fn converse<S>(self, stream: S)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let Talk { connection, router, closing, is_crowded } = self;
+        let is_free = Arc::new(AtomicBool::new(false));
+        let patience = if is_crowded { RESERVE_WITHIN } else { TAKE_WITHIN };
+        let stream = Steady::new(stream, patience, is_free.clone());
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(connection.clone());
+            let (mut router, is_free) = (router.clone(), is_free.clone());
+            async move {
+                if is_crowded && !IN_RESERVE.contains(&request.uri().path()) {
+                    return Ok::<_, Infallible>(Oops::too_many_connections().into_response());
+                }
+                let response = answer(&mut router, request.map(Body::new)).await;
+                // A WebSocket has its own patience.
+                let is_upgrade = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+                is_free.store(is_upgrade, Ordering::Relaxed);
+                Ok(response)
+            }
+        });
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new())
+            .header_read_timeout(if is_crowded { RESERVE_WITHIN } else { HEAD_WITHIN })
+            .keep_alive(!is_crowded)
+            .max_buf_size(HEAD_MAX)
+            .max_headers(HEADERS_MAX);
+        let talk = http.serve_connection(TokioIo::new(stream), service).with_upgrades();
+        let mut talk = std::pin::pin!(talk);
+        let ended = tokio::select! {
+            ended = talk.as_mut() => ended,
+            () = closed(closing) => {
+                talk.as_mut().graceful_shutdown();
+                // Half a request, or an answer that nobody takes, is not waited for.
+                timeout(CLOSE_WITHIN, talk).await.unwrap_or(Ok(()))
+            }
+        };
+        if let Err(error) = ended {
+            debug!(%error, "a connection broke");
+        }
     }
 }
 
-async fn answer(router: &mut Router, request: Request<Body>) -> axum::response::Response {
+async fn answer(router: &mut Router, request: Request<Body>) -> Response {
     match router.call(request).await {
         Ok(response) => response,
         Err(never) => match never {},

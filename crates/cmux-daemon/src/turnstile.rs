@@ -16,7 +16,7 @@ const CROWD: &str = "everybody else";
 /// An account for each one who asks. Its lock is held only to count.
 #[derive(Debug, Default)]
 pub(crate) struct Turnstile {
-    accounts: Mutex<BTreeMap<String, Used>>,
+    accounts: Mutex<BTreeMap<String, (Pace, Used)>>,
 }
 
 impl Turnstile {
@@ -25,10 +25,12 @@ impl Turnstile {
         let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = !accounts.contains_key(who);
         if is_new && accounts.len() >= REMEMBERED_MAX {
-            accounts.retain(|_, used| !used.is_over(pace, now));
+            accounts.retain(|_, (pace, used)| !used.is_over(*pace, now));
         }
         let who = if is_new && accounts.len() >= REMEMBERED_MAX { CROWD } else { who };
-        accounts.entry(who.to_owned()).or_insert(Used::nothing(now)).another(pace, now)
+        let account = accounts.entry(who.to_owned()).or_insert((pace, Used::nothing(now)));
+        account.0 = pace;
+        account.1.another(pace, now)
     }
 }
 
@@ -36,7 +38,7 @@ impl Turnstile {
 mod tests {
     use super::*;
 
-    const PACE: Pace = Pace { per_s: 1, burst: 1 };
+    const PACE: Pace = Pace { per_min: 60, burst: 1 };
 
     #[test]
     fn one_who_asks_too_fast_holds_up_nobody_else() {
@@ -56,5 +58,18 @@ mod tests {
         let later = Timestamp(1000);
         assert!(turnstile.pass("one too many", PACE, later).is_ok());
         assert_eq!(turnstile.accounts.lock().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_slow_account_outlives_a_crowd_of_fast_ones() {
+        let (turnstile, slow) = (Turnstile::default(), Pace { per_min: 1, burst: 1 });
+        assert!(turnstile.pass("password", slow, Timestamp(0)).is_ok());
+        for n in 0..REMEMBERED_MAX {
+            let _ = turnstile.pass(&n.to_string(), PACE, Timestamp(0));
+        }
+        let soon = Timestamp(2000);
+        assert!(turnstile.pass("one more", PACE, soon).is_ok());
+        assert_eq!(turnstile.accounts.lock().unwrap().len(), 2);
+        assert!(turnstile.pass("password", slow, soon).is_err());
     }
 }

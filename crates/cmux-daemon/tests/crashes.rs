@@ -451,6 +451,7 @@ fn follow(who: &str) -> Ask {
 
 fn deliver(delivery: &str, body: &str) -> Ask {
     let webhook = Webhook {
+        is_name_signed: false,
         source: "hub".to_owned(),
         delivery: delivery.to_owned(),
         event: Some("push".to_owned()),

@@ -224,6 +224,7 @@ fn follow(who: &str) -> Ask {
 
 fn webhook(delivery: &str, body: &str) -> Webhook {
     Webhook {
+        is_name_signed: false,
         source: "hub".to_owned(),
         delivery: delivery.to_owned(),
         event: None,

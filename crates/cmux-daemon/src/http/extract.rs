@@ -1,6 +1,7 @@
 //! Requests on their way in: what does not fit is refused with a reason, and before it is all read if
 //! that can be told.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
@@ -10,7 +11,10 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
 
+use crate::http::App;
 use crate::http::problem::Oops;
 
 /// The longest body that is read, in bytes.
@@ -19,11 +23,24 @@ pub(crate) const BODY_MAX: usize = 10 << 20;
 /// How long a client may take to send a body.
 const BODY_WITHIN: Duration = Duration::from_secs(30);
 
+/// How much memory bodies may take that are being read, all together, in KiB.
+const BODIES_MAX_KIB: usize = 256 << 10;
+
+/// How long a body waits for others to be read before it.
+const ROOM_WITHIN: Duration = Duration::from_secs(5);
+
+/// Room for bodies on their way in. What is promised to be short takes little of it.
+#[derive(Debug)]
+pub(crate) struct Room(Arc<Semaphore>);
+
+impl Room {
+    pub(crate) fn new() -> Room {
+        Room(Arc::new(Semaphore::new(BODIES_MAX_KIB)))
+    }
+}
+
 /// A JSON body.
 pub(crate) struct Body<T>(pub(crate) T);
-
-/// A body as it came, whatever is in it.
-pub(crate) struct Raw(pub(crate) Bytes);
 
 /// The query of a URL.
 pub(crate) struct Query<T>(pub(crate) T);
@@ -31,35 +48,33 @@ pub(crate) struct Query<T>(pub(crate) T);
 /// What a URL names.
 pub(crate) struct Named<T>(pub(crate) T);
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
+impl<T: DeserializeOwned> FromRequest<Arc<App>> for Body<T> {
     type Rejection = Oops;
 
-    async fn from_request(request: Request, _: &S) -> Result<Body<T>, Oops> {
-        if !is_json(request.headers()) {
-            return Err(Oops::new(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "not-json",
-                "the body must be JSON, and say so with `Content-Type: application/json`",
-            ));
-        }
-        let bytes = read(request).await?;
-        // Depth is limited by the parser itself.
-        serde_json::from_slice(&bytes).map(Body).map_err(|error| {
-            Oops::new(
-                StatusCode::BAD_REQUEST,
-                "bad-body",
-                format!("the body does not fit: {error}"),
-            )
-        })
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Body<T>, Oops> {
+        read_json(app, request, BODY_MAX).await.map(Body)
     }
 }
 
-impl<S: Send + Sync> FromRequest<S> for Raw {
-    type Rejection = Oops;
-
-    async fn from_request(request: Request, _: &S) -> Result<Raw, Oops> {
-        read(request).await.map(Raw)
+/// Returns a body of at most `max` bytes, which must be JSON.
+pub(crate) async fn read_json<T: DeserializeOwned>(
+    app: &App,
+    request: Request,
+    max: usize,
+) -> Result<T, Oops> {
+    if !is_json(request.headers()) {
+        return Err(Oops::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "not-json",
+            "the body must be JSON, and say so with `Content-Type: application/json`",
+        ));
     }
+    let bytes = read(app, request, max).await?;
+    // Depth is limited by the parser itself.
+    serde_json::from_slice(&bytes).map_err(|error| {
+        let detail = format!("the body does not fit: {error}");
+        Oops::new(StatusCode::BAD_REQUEST, "bad-body", detail)
+    })
 }
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
@@ -82,17 +97,18 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Named<T
     }
 }
 
-/// Returns the whole body. One that says it is too long is not begun with.
-async fn read(request: Request) -> Result<Bytes, Oops> {
+/// Returns the whole body, if it has `max` bytes at most. One that says it is longer is not begun with.
+pub(crate) async fn read(app: &App, request: Request, max: usize) -> Result<Bytes, Oops> {
     let length = request.headers().get(header::CONTENT_LENGTH);
-    let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    if length.is_some_and(|length| length > BODY_MAX as u64) {
-        return Err(too_long());
+    let length = length.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    if length.is_some_and(|length| length > max) {
+        return Err(too_long(max));
     }
-    let body = Limited::new(request.into_body(), BODY_MAX);
-    match tokio::time::timeout(BODY_WITHIN, body.collect()).await {
+    let _room = make_room(&app.room, length.unwrap_or(max)).await?;
+    let body = Limited::new(request.into_body(), max);
+    match timeout(BODY_WITHIN, body.collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long(max)),
         Ok(Err(_)) => Err(Oops::bad_request("the body broke off")),
         Err(_) => {
             let detail = format!("the body did not come within {} s", BODY_WITHIN.as_secs());
@@ -101,8 +117,18 @@ async fn read(request: Request) -> Result<Bytes, Oops> {
     }
 }
 
-fn too_long() -> Oops {
-    let detail = format!("the body is longer than {} MiB", BODY_MAX >> 20);
+/// Waits until there is room for a body of so many bytes.
+async fn make_room(room: &Room, bytes: usize) -> Result<OwnedSemaphorePermit, Oops> {
+    let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
+    let made = timeout(ROOM_WITHIN, room.0.clone().acquire_many_owned(kib)).await;
+    made.ok().and_then(Result::ok).ok_or_else(Oops::crowded)
+}
+
+fn too_long(max: usize) -> Oops {
+    let detail = match max >> 20 {
+        0 => format!("the body is longer than {} KiB", max >> 10),
+        mib => format!("the body is longer than {mib} MiB"),
+    };
     // What is left of it is not read.
     Oops::new(StatusCode::PAYLOAD_TOO_LARGE, "too-long", detail).and_close()
 }

@@ -12,10 +12,10 @@ use cmux_core::event::Actor;
 use cmux_core::pace::Pace;
 use cmux_core::principal::{Need, Principal};
 use cmux_core::visit::{Foreign, Visit};
-use cmux_drivers::clock;
 
 use crate::http::App;
 use crate::http::problem::Oops;
+use crate::inbox::since_boot;
 use crate::refusals::Refusal;
 use crate::who::{self, Connection};
 
@@ -111,7 +111,7 @@ fn foreign(why: Foreign) -> Oops {
 fn visit(head: &Parts, port: u16) -> Visit<'_> {
     let (headers, path) = (&head.headers, head.uri.path());
     Visit {
-        host: said_once(headers, &header::HOST),
+        host: host(head),
         origin: said(headers, &header::ORIGIN),
         fetch_site: said(headers, &HeaderName::from_static("sec-fetch-site")),
         fetch_mode: said(headers, &HeaderName::from_static("sec-fetch-mode")),
@@ -120,6 +120,13 @@ fn visit(head: &Parts, port: u16) -> Visit<'_> {
         is_upgrade: headers.contains_key(header::UPGRADE),
         has_cookie: who::cookie(headers, port).is_some(),
     }
+}
+
+/// Returns by what name cmux is called. If the request's first line has one too, both must be the same.
+fn host(head: &Parts) -> Option<&str> {
+    let host = said_once(&head.headers, &header::HOST)?;
+    let agrees = head.uri.authority().is_none_or(|it| it.as_str().eq_ignore_ascii_case(host));
+    agrees.then_some(host)
 }
 
 /// Returns what a header says. One that is no text says something that nothing allows.
@@ -178,11 +185,9 @@ async fn known(app: &App, need: Need, head: &Parts) -> Result<Principal, Oops> {
 
 /// Counts a request of `account`, which may ask so many `times` as fast as others.
 pub(crate) fn paced(app: &App, account: &str, times: u32) -> Result<(), Oops> {
-    let pace = Pace {
-        per_s: app.limits.requests_per_s.saturating_mul(times),
-        burst: app.limits.burst.saturating_mul(times),
-    };
-    app.turnstile.pass(account, pace, clock::wall()).map_err(Oops::too_fast)
+    let (per_s, burst) = (app.limits.requests_per_s, app.limits.burst);
+    let pace = Pace::per_s(per_s.saturating_mul(times), burst.saturating_mul(times));
+    app.turnstile.pass(account, pace, since_boot()).map_err(Oops::too_fast)
 }
 
 fn connection_of(head: &Parts) -> Result<&Connection, Oops> {

@@ -3,16 +3,21 @@
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::{HeaderName, StatusCode, header};
 use cmux_core::id::EventId;
+use tokio::time::timeout;
 
 use crate::commits::Commits;
 use crate::http::App;
 
 /// The type of what is written, by which Prometheus tells it from its later formats.
 pub(crate) const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// How long the disk may take to tell how long a file is.
+const DISK_WITHIN: Duration = Duration::from_millis(500);
 
 /// What is counted from the daemon's start on.
 #[derive(Debug, Default)]
@@ -35,10 +40,14 @@ impl Metrics {
 }
 
 pub(crate) async fn show(State(app): State<Arc<App>>) -> ([(HeaderName, &'static str); 1], String) {
-    ([(header::CONTENT_TYPE, TEXT)], write(&app))
+    let wal = app.facts.home.write_ahead_log();
+    // A disk that hangs must not hold up the numbers.
+    let look = tokio::task::spawn_blocking(move || std::fs::metadata(wal).ok().map(|it| it.len()));
+    let wal_bytes = timeout(DISK_WITHIN, look).await.ok().and_then(Result::ok).flatten();
+    ([(header::CONTENT_TYPE, TEXT)], write(&app, wal_bytes))
 }
 
-fn write(app: &App) -> String {
+fn write(app: &App, wal_bytes: Option<u64>) -> String {
     let mut page = Page::default();
     let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
     page.gauge("cmux_build_info", "Which cmux this is.");
@@ -69,9 +78,10 @@ fn write(app: &App) -> String {
         page.counter("cmux_ws_events_total", "Events told, to each client by itself.");
         page.value("cmux_ws_events_total", &load(&counts.sent).to_string());
     }
-    page.gauge("cmux_wal_bytes", "How long the store's write-ahead log is.");
-    let wal = std::fs::metadata(app.facts.home.write_ahead_log()).map_or(0, |file| file.len());
-    page.value("cmux_wal_bytes", &wal.to_string());
+    if let Some(bytes) = wal_bytes {
+        page.gauge("cmux_wal_bytes", "How long the store's write-ahead log is.");
+        page.value("cmux_wal_bytes", &bytes.to_string());
+    }
     page.text
 }
 
@@ -129,7 +139,6 @@ fn micro(us: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn microseconds_are_said_in_seconds() {

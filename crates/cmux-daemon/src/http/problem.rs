@@ -58,6 +58,19 @@ impl Oops {
         Oops::new(StatusCode::SERVICE_UNAVAILABLE, "starting", detail).and_retry(SOON)
     }
 
+    /// All places are taken.
+    pub(crate) fn too_many_connections() -> Oops {
+        let detail = "there are too many connections: close some, and try again";
+        Oops::new(StatusCode::SERVICE_UNAVAILABLE, "too-many-connections", detail)
+            .and_retry(Duration::from_secs(5))
+    }
+
+    /// There is no room for the body, for now.
+    pub(crate) fn crowded() -> Oops {
+        let detail = "too much is being sent at once: try again in a moment";
+        Oops::new(StatusCode::SERVICE_UNAVAILABLE, "crowded", detail).and_retry(SOON).and_close()
+    }
+
     pub(crate) fn too_fast(wait: Duration) -> Oops {
         let detail = "too many requests in too short a time: slow down";
         Oops::new(StatusCode::TOO_MANY_REQUESTS, "too-fast", detail).and_retry(wait)

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Extension, State};
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::extract::{Extension, Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use cmux_core::digest::Digest;
 use cmux_core::event::Actor;
@@ -21,12 +21,13 @@ use cmux_wire::time::Time;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::http::extract::{Body, Named, Query};
+use crate::http::extract::{Named, Query, read_json};
 use crate::http::gate::{Caller, note_refusal};
 use crate::http::problem::Oops;
 use crate::http::projects::Paging;
 use crate::http::secrets::secret;
 use crate::http::{App, pages};
+use crate::inbox::since_boot;
 use crate::kernel::Denied;
 use crate::who::{Connection, cookie_name};
 
@@ -37,8 +38,16 @@ const COOKIE: &str = "cmuxweb_";
 /// How many sessions a page has.
 const PAGE: u32 = 100;
 
-/// How often a password may be tried, by everybody together.
-const TRIES: Pace = Pace { per_s: 1, burst: 10 };
+/// How often a password may be tried from one place, and by everybody together: each try is a good part
+/// of a second's work.
+const TRIES: Pace = Pace { per_min: 12, burst: 10 };
+const ALL_TRIES: Pace = Pace { per_min: 60, burst: 30 };
+
+/// How often links may be tried from one place.
+const LINKS: Pace = Pace { per_min: 120, burst: 60 };
+
+/// The longest login that is read, in bytes.
+const LOGIN_MAX: usize = 4 << 10;
 
 /// What a link brings.
 #[derive(Deserialize, JsonSchema)]
@@ -66,8 +75,16 @@ pub(crate) async fn follow_link(
     State(app): State<Arc<App>>,
     Extension(connection): Extension<Arc<Connection>>,
     Query(brought): Query<Brought>,
+    method: Method,
+    headers: HeaderMap,
 ) -> Result<Response, Oops> {
     let Some(link) = brought.link else { return Ok(pages::login()) };
+    // Whoever only looks ahead must not use it up for the one who comes.
+    if method == Method::HEAD || headers.contains_key("sec-purpose") {
+        return Ok(pages::login());
+    }
+    let place = format!("links from {}", connection.from());
+    app.turnstile.pass(&place, LINKS, since_boot()).map_err(Oops::too_fast)?;
     let cookie = secret(COOKIE)?;
     let (link, session) = (Digest::of(link.as_bytes()), Digest::of(cookie.as_bytes()));
     let ask = Ask::FollowLink { link, session };
@@ -90,9 +107,12 @@ pub(crate) async fn follow_link(
 pub(crate) async fn log_in(
     State(app): State<Arc<App>>,
     Extension(connection): Extension<Arc<Connection>>,
-    Body(login): Body<wire::Login>,
+    request: Request,
 ) -> Result<Response, Oops> {
-    app.turnstile.pass("passwords", TRIES, clock::wall()).map_err(Oops::too_fast)?;
+    let place = format!("passwords from {}", connection.from());
+    app.turnstile.pass(&place, TRIES, since_boot()).map_err(Oops::too_fast)?;
+    app.turnstile.pass("passwords", ALL_TRIES, since_boot()).map_err(Oops::too_fast)?;
+    let login: wire::Login = read_json(&app, request, LOGIN_MAX).await?;
     let home = app.facts.home.clone();
     let checked = tokio::task::spawn_blocking(move || password::verify(&home, &login.password));
     let is_right = checked.await.map_err(|error| Oops::internal("password", &error))?;

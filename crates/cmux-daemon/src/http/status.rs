@@ -9,6 +9,7 @@ use axum::http::StatusCode;
 use cmux_core::id::EventId;
 use cmux_core::snapshot::{SnapshotKind, SnapshotState};
 use cmux_core::time::Timestamp;
+use cmux_drivers::home::Home;
 use cmux_drivers::{clock, disk, lock};
 use cmux_store::events::{self, Filter, Row};
 use cmux_store::{StoreError, View, logs, projects, snapshots};
@@ -29,19 +30,37 @@ const NOTICES: [&str; 3] = ["store.repaired", "store.restored", FAILED];
 /// Worth a notice until the next one is taken.
 const FAILED: &str = "snapshot.failed";
 
-pub(crate) async fn daemon(State(app): State<Arc<App>>) -> Json<DaemonStatus> {
-    Json(say_daemon(&app))
+pub(crate) async fn daemon(State(app): State<Arc<App>>) -> Result<Json<DaemonStatus>, Oops> {
+    let files = look(&app.facts.home).await?;
+    Ok(Json(say_daemon(&app, &files)))
 }
 
-fn say_daemon(app: &App) -> DaemonStatus {
+/// What is found in the home's files.
+struct Files {
+    guard_pid: Option<u32>,
+    bytes: u64,
+    free_bytes: u64,
+}
+
+/// Looks at the home's files, on a thread that may wait for the disk.
+async fn look(home: &Home) -> Result<Files, Oops> {
+    let home = home.clone();
+    let looked = tokio::task::spawn_blocking(move || Files {
+        guard_pid: lock::holder(&home.guard_lock()).ok().flatten().map(|it| it.process.pid),
+        bytes: [home.database(), home.write_ahead_log()].iter().map(|file| length(file)).sum(),
+        free_bytes: disk::free_bytes(home.root()).unwrap_or(0),
+    });
+    looked.await.map_err(|error| Oops::internal("files", &error))
+}
+
+fn say_daemon(app: &App, files: &Files) -> DaemonStatus {
     let facts = &app.facts;
-    let guard = lock::holder(&facts.home.guard_lock()).ok().flatten();
     DaemonStatus {
         running: true,
         starting: app.awake().is_none(),
         ready: health::kernel(app).why.is_none() && health::store(app).why.is_none(),
         pid: Some(facts.pid),
-        guard_pid: guard.map(|guard| guard.process.pid),
+        guard_pid: files.guard_pid,
         version: facts.version.clone(),
         port: Some(facts.port),
         home: facts.home.root().display().to_string(),
@@ -70,16 +89,16 @@ pub(crate) async fn show(
         |project: &Project| principal.confined_to().is_none_or(|own| own.to_string() == project.id);
     let projects = projects.into_iter().filter(is_known).collect();
     let trouble = health::store(&app).why.or(unread);
-    let home = &app.facts.home;
+    let files = look(&app.facts.home).await?;
     Ok(Json(Status {
-        daemon: say_daemon(&app),
+        daemon: say_daemon(&app, &files),
         store: StoreStatus {
             status: if trouble.is_none() { "healthy" } else { "degraded" }.to_owned(),
             why: trouble,
             log,
             head: head.0,
-            bytes: [home.database(), home.write_ahead_log()].iter().map(|file| length(file)).sum(),
-            free_bytes: disk::free_bytes(home.root()).unwrap_or(0),
+            bytes: files.bytes,
+            free_bytes: files.free_bytes,
             last_snapshot_at,
             notices,
         },

@@ -53,7 +53,10 @@ pub(crate) async fn archive(
     if !file.is_absolute() {
         return Err(Oops::bad_request("`file` must be an absolute path"));
     }
-    if file.exists() {
+    // Asked of the disk on a thread that may wait for it.
+    let target = file.clone();
+    let is_there = tokio::task::spawn_blocking(move || target.exists()).await;
+    if is_there.map_err(|error| Oops::internal("archive", &error))? {
         let detail = format!("there is a file at {} already, and it is not overwritten", new.file);
         return Err(Oops::new(StatusCode::CONFLICT, "file-exists", detail));
     }

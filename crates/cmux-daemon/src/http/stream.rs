@@ -67,7 +67,7 @@ pub(crate) async fn follow(
         .map_err(|why| Oops::new(StatusCode::UPGRADE_REQUIRED, "no-websocket", why.body_text()))?;
     let wanted = wanted.confined(&caller)?;
     let (closing, counted) = (app.ways_out.closing.clone(), app.ways_out.clients.clone());
-    open(app.feed()?, wanted, Leave { closing, counted }, upgrade).await
+    open(app.feed().await?, wanted, Leave { closing, counted }, upgrade).await
 }
 
 /// What a client needs to know of the end.

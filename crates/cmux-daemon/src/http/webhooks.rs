@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use axum::Json;
-use axum::extract::{Extension, State};
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::extract::{Extension, Request, State};
+use axum::http::{Method, StatusCode, header};
 use cmux_core::digest::Digest;
 use cmux_core::event::Actor;
 use cmux_core::report::{Answer, Ask, Report};
@@ -15,7 +15,7 @@ use cmux_drivers::clock;
 use cmux_wire::webhook::WebhookTaken;
 
 use crate::http::App;
-use crate::http::extract::{Named, Raw};
+use crate::http::extract::{BODY_MAX, Named, read};
 use crate::http::gate::{note_refusal, paced};
 use crate::http::problem::Oops;
 use crate::http::sessions::unexpected;
@@ -27,30 +27,33 @@ pub(crate) async fn take(
     State(app): State<Arc<App>>,
     Extension(connection): Extension<Arc<Connection>>,
     Named(source): Named<String>,
-    headers: HeaderMap,
-    Raw(body): Raw,
+    request: Request,
 ) -> Result<(StatusCode, Json<WebhookTaken>), Oops> {
     let note = |reason: &str| {
         let path = format!("/api/webhooks/{source}");
         note_refusal(&app, &connection, &Method::POST, &path, reason);
     };
+    // Whoever has not signed is known by where they come from, and uses up nobody else's turns.
+    paced(&app, &format!("webhooks from {}", connection.from()), 1)?;
     let Some(known) = app.webhooks.get(&source) else {
-        paced(&app, &connection.from(), 1)?;
         note("no-webhook");
         let detail = "there is no such source; they are set in the user's configuration, under \
                       `[webhooks.NAME]`";
         return Err(Oops::not_found(detail));
     };
-    paced(&app, &format!("webhook:{source}"), 1)?;
+    let headers = request.headers().clone();
+    let body = read(&app, request, BODY_MAX).await?;
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let checked = signature::check(known.scheme, &known.secret, header, &body, clock::wall());
     let checked = checked.map_err(|why| {
         note(slug(&why));
         Oops::unauthorised(slug(&why), why.to_string())
     })?;
+    paced(&app, &format!("webhook:{source}"), 1)?;
     let webhook = Webhook {
         source: source.clone(),
         delivery: checked.delivery,
+        is_name_signed: known.scheme.signs_the_id(),
         event: checked.event,
         project: known.project.clone(),
         content_type: header(header::CONTENT_TYPE.as_str()).map(ToOwned::to_owned),
