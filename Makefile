@@ -25,6 +25,7 @@ test: ## run the whole gate, as CI does
 
 bench: build ## measure what cmux costs, beside a baseline in the same run
 	@cd "$(ROOT)" && cargo bench --locked -p cmux-daemon --bench append
+	@cd "$(ROOT)" && CMUX_PROGRAM="$(BINARY)" cargo bench --locked -p cmux-daemon --bench fanout
 	@cd "$(ROOT)" && CMUX_PROGRAM="$(BINARY)" cargo bench --locked -p cmux-daemon --bench life
 
 # Renamed into place: agents' hooks run the installed file at any moment.
