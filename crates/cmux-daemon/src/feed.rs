@@ -129,6 +129,12 @@ impl Line {
 }
 
 impl Batch {
+    /// Returns whether it tells that somebody is no longer let in, or is too long to tell.
+    pub(crate) fn ends_somebody(&self) -> bool {
+        let ends = |line: &Line| matches!(line.kind.as_str(), "token.revoked" | "session.over");
+        self.lines.is_empty() || self.lines.iter().any(ends)
+    }
+
     /// Reads what comes after `after`: as much as is told at once.
     pub(crate) fn read(
         view: View<'_>,

@@ -18,5 +18,6 @@ mod refusals;
 pub mod room;
 mod serve;
 mod steady;
+mod tenure;
 mod turnstile;
 mod who;

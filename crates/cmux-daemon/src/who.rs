@@ -103,6 +103,14 @@ impl Connection {
         }
     }
 
+    /// Returns whether it comes from this machine.
+    pub(crate) fn is_near(&self) -> bool {
+        match self {
+            Connection::Socket { .. } => true,
+            Connection::Port { remote, .. } => remote.ip().to_canonical().is_loopback(),
+        }
+    }
+
     /// Returns where it comes from, for the log and for counting.
     pub(crate) fn from(&self) -> String {
         match self {

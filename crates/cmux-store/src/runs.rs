@@ -33,6 +33,12 @@ pub fn find(view: View<'_>, secret: &Digest) -> Result<Option<RunToken>, StoreEr
     query.query_and_then([secret.as_bytes()], read)?.next().transpose()
 }
 
+/// Returns the token of `run`, if it has one.
+pub fn find_by_run(view: View<'_>, run: RunId) -> Result<Option<RunToken>, StoreError> {
+    let mut query = view.db.prepare_cached("SELECT * FROM run_tokens WHERE run = ?1")?;
+    query.query_and_then([run.to_string()], read)?.next().transpose()
+}
+
 /// Remembers that `run` has ended, and all that it could show with it. A run ends once.
 pub fn end(tx: &Tx<'_>, run: RunId, now: Timestamp) -> Result<(), StoreError> {
     tx.db

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use cmux_core::report::Report;
@@ -16,6 +16,7 @@ use cmux_wire::time::Time;
 
 use crate::http::{App, Awake, pages};
 use crate::inbox::{Inbox, Signs, since_boot_ms};
+use crate::who::Connection;
 
 /// The kernel turns at least every few seconds; silent for so long, it hangs.
 const SILENCE_MAX: Duration = Duration::from_secs(15);
@@ -48,11 +49,19 @@ pub(crate) async fn ready(State(app): State<Arc<App>>) -> Response {
     }
 }
 
-pub(crate) async fn show(State(app): State<Arc<App>>) -> Response {
+pub(crate) async fn show(
+    State(app): State<Arc<App>>,
+    Extension(connection): Extension<Arc<Connection>>,
+) -> Response {
     let (store, tmux) = tokio::join!(written(&app), tmux(&app));
-    let (kernel, router, frontend) = (kernel(&app), router(&app), pages::health());
-    let parts = [&kernel, &store, &tmux, &router, &frontend];
+    let parts = [kernel(&app), store, tmux, router(&app), pages::health()];
     let healthy = parts.iter().all(|part| part.why.is_none());
+    // Paths of this machine are not for others.
+    let is_near = connection.is_near();
+    let [kernel, store, tmux, router, frontend] = parts.map(|part| match part.why {
+        Some(_) if !is_near => Part::degraded("`cmux status` on its own machine says why"),
+        Some(_) | None => part,
+    });
     let (status, condition) = match healthy {
         true => (StatusCode::OK, Condition::Healthy),
         false => (StatusCode::SERVICE_UNAVAILABLE, Condition::Degraded),

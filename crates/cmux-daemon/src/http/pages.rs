@@ -10,10 +10,12 @@ const INDEX: &str = include_str!("../../../../web/plain/index.html");
 const STYLE: &str = include_str!("../../../../web/plain/plain.css");
 const LOGIN: &str = include_str!("../../../../web/plain/login.html");
 const LOGIN_SCRIPT: &str = include_str!("../../../../web/plain/login.js");
+const ICON: &str = include_str!("../../../../web/plain/icon.svg");
 const STALE: &str = include_str!("../../../../web/plain/stale.html");
 
 const CSS: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
+const SVG: &str = "image/svg+xml";
 
 /// A file and its type.
 type File = ([(HeaderName, &'static str); 1], &'static str);
@@ -28,6 +30,10 @@ pub(crate) async fn style() -> File {
 
 pub(crate) async fn login_script() -> File {
     ([(header::CONTENT_TYPE, SCRIPT)], LOGIN_SCRIPT)
+}
+
+pub(crate) async fn icon() -> File {
+    ([(header::CONTENT_TYPE, SVG)], ICON)
 }
 
 /// The page that asks for a password.

@@ -64,6 +64,10 @@ fn page_routes() -> Vec<Route> {
             .needs(Need::Nothing)
             .says("How the page looks.")
             .answers_text(200, "text/css", "A style sheet."),
+        get("/icon.svg", "showIcon", pages::icon)
+            .needs(Need::Nothing)
+            .says("The page's icon.")
+            .answers_text(200, "image/svg+xml", "A picture."),
         get("/login.js", "showLoginScript", pages::login_script)
             .needs(Need::Nothing)
             .says("What the page that asks for a password does.")

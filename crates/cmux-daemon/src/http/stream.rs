@@ -21,6 +21,8 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_
 use axum::http::StatusCode;
 use axum::response::Response;
 use cmux_core::id::EventId;
+use cmux_core::principal::Principal;
+use cmux_drivers::clock;
 use cmux_store::events::{self, Filter};
 use cmux_store::logs;
 use cmux_wire::event::Notice;
@@ -38,6 +40,7 @@ use crate::http::extract::Query;
 use crate::http::gate::Caller;
 use crate::http::problem::Oops;
 use crate::serve::closed;
+use crate::tenure::is_let_in;
 
 /// How much is gathered before it is written, in bytes. No message is taken while this much waits, so a
 /// client holds this and one message.
@@ -67,7 +70,8 @@ pub(crate) async fn follow(
         .map_err(|why| Oops::new(StatusCode::UPGRADE_REQUIRED, "no-websocket", why.body_text()))?;
     let wanted = wanted.confined(&caller)?;
     let (closing, counted) = (app.ways_out.closing.clone(), app.ways_out.clients.clone());
-    open(app.feed().await?, wanted, Leave { closing, counted }, upgrade).await
+    let leave = Leave { closing, counted, caller: caller.0 };
+    open(app.feed().await?, wanted, leave, upgrade).await
 }
 
 /// What a client needs to know of the end.
@@ -75,6 +79,8 @@ struct Leave {
     closing: watch::Receiver<bool>,
     /// Held until the client is gone.
     counted: mpsc::Sender<()>,
+    /// Who it is, for as long as they are let in.
+    caller: Principal,
 }
 
 /// Answers that the log is about to be told, or why it is not.
@@ -127,6 +133,8 @@ enum Over {
     Gone,
     /// It does not accept what it is told.
     Slow,
+    /// Whoever it is may not know any more.
+    Barred,
 }
 
 impl Telling {
@@ -134,6 +142,7 @@ impl Telling {
         match self.follow().await {
             Ok(()) | Err(Over::Gone) => {}
             Err(Over::Slow) => self.let_go().await,
+            Err(Over::Barred) => self.turn_out().await,
         }
         drop((self.place, self.leave.counted));
     }
@@ -165,9 +174,13 @@ impl Telling {
                     if asked_at.elapsed() + limits.ping_every >= limits.silence_max {
                         return Err(Over::Gone);
                     }
+                    self.require_let_in().await?;
                     self.say(Message::Ping(Bytes::new())).await?;
                 }
                 batch = live.recv() => {
+                    if batch.as_ref().is_ok_and(|batch| batch.ends_somebody()) {
+                        self.require_let_in().await?;
+                    }
                     match batch {
                         Ok(batch) if batch.after <= self.cursor => self.pour(&batch).await?,
                         Ok(_) | Err(RecvError::Lagged(_)) => self.catch_up().await?,
@@ -180,6 +193,22 @@ impl Telling {
                 }
             }
         }
+    }
+
+    /// Lets the client go on only if whoever it is would still be let in.
+    async fn require_let_in(&mut self) -> Result<(), Over> {
+        let (caller, now) = (self.leave.caller.clone(), clock::wall());
+        let found = self.feed.read(move |view| is_let_in(view, &caller, now)).await;
+        // A store that cannot be read now may be read at the next ping.
+        if found.unwrap_or(true) { Ok(()) } else { Err(Over::Barred) }
+    }
+
+    /// Says the last word to one who may not know any more.
+    async fn turn_out(&mut self) {
+        let reason = "no longer let in".into();
+        let close = CloseFrame { code: close_code::POLICY, reason };
+        let last = self.socket.send(Message::Close(Some(close)));
+        let _ = timeout(self.feed.limits.accept_within, last).await;
     }
 
     /// Says which log this is, and finds the client's place in it.

@@ -114,7 +114,9 @@ impl Hall {
         let come_in = move |Query(wanted): Query<Wanted>, upgrade: WebSocketUpgrade| {
             let (feed, closing) = (feed.clone(), seen.clone());
             async move {
-                open(&feed, wanted, Leave { closing, counted: mpsc::channel(1).0 }, upgrade).await
+                let (counted, caller) = (mpsc::channel(1).0, Principal::Operator);
+                let leave = Leave { closing, counted, caller };
+                open(&feed, wanted, leave, upgrade).await
             }
         };
         let socket = world.folder.path().join("sock");
