@@ -28,7 +28,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::middleware::from_fn_with_state;
 use cmux_core::report::{Answer, Report};
-use cmux_core::settings::{Limits, Settings, WebhookSource};
+use cmux_core::settings::{Limits, OWN_NAME, Settings, WebhookSource};
 use cmux_core::time::Timestamp;
 use cmux_core::visit::Names;
 use cmux_drivers::home::Home;
@@ -62,6 +62,8 @@ pub(crate) struct App {
     pub(crate) names: Names,
     /// Where browsers find it, without a slash at the end.
     pub(crate) address: String,
+    /// The same under a name of cmux's own, if there is one.
+    pub(crate) browser_address: String,
     pub(crate) is_secure: bool,
     pub(crate) limits: Limits,
     pub(crate) webhooks: BTreeMap<String, WebhookSource>,
@@ -134,6 +136,11 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         .with_state(app.clone())
 }
 
+/// Returns the address that is cmux's alone, or else the first.
+fn own_name(origins: &[String]) -> Option<&String> {
+    origins.iter().find(|origin| origin.contains(OWN_NAME)).or(origins.first())
+}
+
 impl App {
     pub(crate) fn new(
         facts: Facts,
@@ -146,6 +153,7 @@ impl App {
         let origins = settings.allowed_origins(port);
         App {
             site: Site::of(&facts.home),
+            browser_address: own_name(&origins).cloned().unwrap_or_default(),
             address: origins.first().cloned().unwrap_or_default(),
             names: Names { hosts: settings.allowed_hosts(port), origins },
             is_secure: settings.tls.is_some(),

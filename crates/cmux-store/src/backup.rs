@@ -13,7 +13,7 @@ use crate::chain::Anchor;
 use crate::file::{at, beside, clear, clear_failed, digest, hex, remove, settle, stamp, write};
 use crate::kinds::snapshot_kind;
 use crate::store::View;
-use crate::{Reader, Store, StoreError, check, events, logs, misread, projects, swap};
+use crate::{Reader, Store, StoreError, check, events, logs, misread, projects, sessions, swap};
 
 /// What is known of a copy from the note that lies beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -200,6 +200,8 @@ pub(crate) fn begin_again(
         if logs::current(tx.view())? != Some(log) {
             logs::begin(tx.db, log, events::head(tx.view())?.id, now)?;
         }
+        // Whoever was sent away since then must not be let in again.
+        sessions::end_all(tx, now)?;
         tx.append(&Event { actor, ..Event::own(what) }, now)
     })?;
     store.checkpoint()

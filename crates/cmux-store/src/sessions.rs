@@ -54,6 +54,14 @@ pub fn page(
     query.query_and_then(params![after, limit], read)?.collect()
 }
 
+/// Ends every session that is not over, and every link.
+pub(crate) fn end_all(tx: &Tx<'_>, now: Timestamp) -> Result<(), StoreError> {
+    let sql = "UPDATE sessions SET over_at = ?1, over_why = 'revoked' WHERE over_at IS NULL";
+    tx.db.execute(sql, [now.0])?;
+    tx.db.execute("DELETE FROM links", [])?;
+    Ok(())
+}
+
 /// Returns when the session that ends first did so or will.
 pub fn oldest(view: View<'_>) -> Result<Option<Timestamp>, StoreError> {
     let sql = "SELECT coalesce(over_at, expires_at) FROM sessions

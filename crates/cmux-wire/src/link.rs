@@ -12,6 +12,8 @@ use crate::time::Time;
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Link {
     pub url: String,
+    /// The same, under a name for browsers by which cmux shares no cookie with the other ports of its host.
+    pub browser_url: String,
     pub expires_at: Time,
 }
 

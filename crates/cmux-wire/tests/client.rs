@@ -55,7 +55,7 @@ fn each_question_goes_to_its_route() {
     answered.unwrap();
     assert!(asked.starts_with("DELETE /api/tokens/tok_1 HTTP"), "{asked}");
 
-    let link = json!({ "url": "http://127.0.0.1:1/x", "expires_at": Time::from_millis(0) });
+    let link = json!({ "url": "http://127.0.0.1:1/x", "browser_url": "http://cmux.localhost:1/x", "expires_at": Time::from_millis(0) });
     let (answered, asked) = ask("201 Created", &link, async |it| it.make_link().await);
     assert_eq!(answered.unwrap().url, "http://127.0.0.1:1/x");
     assert!(asked.starts_with("POST /api/links HTTP"), "{asked}");
@@ -106,7 +106,11 @@ fn what_cannot_be_a_token_is_refused_without_telling_it() {
 fn no_secret_is_shown_when_something_is_printed_for_debugging() {
     let client = Client::new("/s".as_ref()).with_token(Some(SECRET.to_owned()));
     let made = MadeToken { token: token(), secret: SECRET.to_owned() };
-    let link = Link { url: SECRET.to_owned(), expires_at: Time::from_millis(0) };
+    let link = Link {
+        url: SECRET.to_owned(),
+        browser_url: SECRET.to_owned(),
+        expires_at: Time::from_millis(0),
+    };
     let login = Login { password: SECRET.to_owned() };
     let shown = format!("{client:?} {made:#?} {link:?} {login:?}");
     assert!(!shown.contains(SECRET), "{shown}");

@@ -229,7 +229,7 @@ fn said_of_doors() -> Vec<(&'static str, Value)> {
         ("TokenScope", json!(token.scope)),
         ("Tokens", json!(token::Tokens { tokens: vec![token.clone()], next: None })),
         ("MadeToken", json!(token::MadeToken { token, secret: text() })),
-        ("Link", json!(link::Link { url: text(), expires_at: time() })),
+        ("Link", json!(link::Link { url: text(), browser_url: text(), expires_at: time() })),
         ("Session", json!(session)),
         ("SessionHow", json!(session.how)),
         ("Sessions", json!(sessions)),

@@ -315,10 +315,10 @@ fn comes_back(home: &TestHome, before: i32) -> i32 {
     eventually("the daemon is back", other)
 }
 
-/// Returns the daemon that answers, if one does.
+/// Returns the daemon that answers for its store, if one does.
 fn daemon_of(home: &TestHome) -> Option<i32> {
     let status = home.ask(|client| async move { client.daemon().await }).ok()?;
-    status.pid.map(u32::cast_signed)
+    status.pid.filter(|_| !status.starting).map(u32::cast_signed)
 }
 
 fn guard_of(home: &TestHome) -> Option<i32> {

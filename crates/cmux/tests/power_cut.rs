@@ -229,7 +229,8 @@ fn watch<T>(home: &TestHome, end: Signal, busy: impl FnOnce() -> T) -> (Vec<Mome
     let mut daemon = Daemon::launch(home, trace::traced_daemon(home, &file));
     let pid = eventually("the daemon is ready", || {
         assert_eq!(daemon.ended(), None, "it ended: {}", daemon.said());
-        home.ask(|client| async move { client.daemon().await }).ok()?.pid
+        let status = home.ask(|client| async move { client.daemon().await }).ok()?;
+        status.pid.filter(|_| !status.starting)
     });
     let done = busy();
     // strace ends by itself when there is nothing left to watch.

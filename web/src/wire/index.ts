@@ -124,6 +124,8 @@ export type Part = {
 /** A way into the dashboard, for whoever follows it first. */
 export type Link = {
   url: string;
+  /** The same, under a name for browsers by which cmux shares no cookie with the other ports of its host. */
+  browser_url: string;
   expires_at: Time;
 };
 

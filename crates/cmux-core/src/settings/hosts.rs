@@ -11,6 +11,10 @@ use super::Settings;
 /// How many names may be listed.
 pub const HOSTS_MAX: usize = 64;
 
+/// A name of the loopback that is cmux's alone. Browsers keep cookies by name and send them to every port:
+/// under this one, no other server of this machine is likely to be opened.
+pub const OWN_NAME: &str = "cmux.localhost";
+
 /// The longest name there is, in bytes, as DNS has it.
 const NAME_MAX: usize = 253;
 
@@ -74,6 +78,7 @@ impl Settings {
         if self.host.is_loopback() || self.host.is_unspecified() {
             own.push(name_of(Ipv4Addr::LOCALHOST.into()));
             own.push("localhost".to_owned());
+            own.push(OWN_NAME.to_owned());
             own.push(name_of(Ipv6Addr::LOCALHOST.into()));
         }
         let mut allowed = Vec::new();
@@ -186,9 +191,15 @@ mod tests {
 
     #[test]
     fn on_the_loopback_it_answers_to_the_loopbacks_names() {
-        let own = ["127.0.0.1:8000", "localhost:8000", "[::1]:8000"];
+        let own = ["127.0.0.1:8000", "localhost:8000", "cmux.localhost:8000", "[::1]:8000"];
         check("127.0.0.1", false, &[], 8000, &own);
-        check("::1", false, &[], 8000, &["[::1]:8000", "127.0.0.1:8000", "localhost:8000"]);
+        check(
+            "::1",
+            false,
+            &[],
+            8000,
+            &["[::1]:8000", "127.0.0.1:8000", "localhost:8000", "cmux.localhost:8000"],
+        );
         check("127.0.0.2", false, &[], 8000, &[&["127.0.0.2:8000"], &own[..]].concat());
         check("0.0.0.0", true, &[], 8000, &own);
     }
@@ -199,7 +210,7 @@ mod tests {
         check("2001:db8::1", true, &[], 8000, &["[2001:db8::1]:8000"]);
         let names = ["cmux.example", "cmux.example:8000", "far.example:9000"];
         check("::", true, &["CMUX.example", "far.example:9000"], 8000, &{
-            let own = ["127.0.0.1:8000", "localhost:8000", "[::1]:8000"];
+            let own = ["127.0.0.1:8000", "localhost:8000", "cmux.localhost:8000", "[::1]:8000"];
             [&own[..], &names].concat()
         });
     }
@@ -209,9 +220,18 @@ mod tests {
         check("10.0.0.7", true, &[], 443, &["10.0.0.7:443", "10.0.0.7"]);
         check("10.0.0.7", true, &[], 80, &["10.0.0.7:80"]);
         check("10.0.0.7", true, &["a:443", "b:80"], 1, &["10.0.0.7:1", "a:443", "a", "b:80"]);
-        let all = ["127.0.0.1:80", "127.0.0.1", "localhost:80", "localhost", "[::1]:80", "[::1]"];
+        let all = [
+            "127.0.0.1:80",
+            "127.0.0.1",
+            "localhost:80",
+            "localhost",
+            "cmux.localhost:80",
+            "cmux.localhost",
+            "[::1]:80",
+            "[::1]",
+        ];
         check("127.0.0.1", false, &["localhost"], 80, &all);
-        let all = ["127.0.0.1:443", "localhost:443", "[::1]:443"];
+        let all = ["127.0.0.1:443", "localhost:443", "cmux.localhost:443", "[::1]:443"];
         check("127.0.0.1", false, &[], 443, &all);
     }
 

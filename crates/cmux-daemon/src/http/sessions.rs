@@ -65,9 +65,10 @@ pub(crate) async fn make_link(
     let ask = Ask::MakeLink { secret: Digest::of(link.as_bytes()) };
     let answer = app.ask(Report::Asked { actor: caller.actor(), ask }).await?;
     let Answer::Link(made) = answer else { return Err(unexpected(&answer)) };
-    let url = format!("{}/login?link={link}", app.address);
+    let at = |address: &str| format!("{address}/login?link={link}");
+    let (url, browser_url) = (at(&app.address), at(&app.browser_address));
     let expires_at = Time::from_millis(made.expires_at.0);
-    Ok((StatusCode::CREATED, Json(Link { url, expires_at })))
+    Ok((StatusCode::CREATED, Json(Link { url, browser_url, expires_at })))
 }
 
 /// Lets a browser in that brings a link, and shows the others how to get one.

@@ -8,15 +8,18 @@ use cmux_core::id::{AgentId, EventId, RunId, SessionId, TokenId};
 use cmux_core::project::ProjectId;
 use cmux_core::run::RunToken;
 use cmux_core::session::{Link, Over, OverWhy, Session, SessionHow};
+use cmux_core::snapshot::SnapshotKind;
 use cmux_core::time::Timestamp;
 use cmux_core::token::{Token, TokenScope};
 use cmux_core::webhook::Taken;
-use cmux_store::{Store, StoreError, Tx, View, links, payloads, runs, sessions, tokens, webhooks};
+use cmux_store::{
+    Store, StoreError, Tx, View, backup, links, payloads, runs, sessions, tokens, webhooks,
+};
 use rusqlite::ErrorCode;
 use serde_json::json;
 use ulid::Ulid;
 
-use crate::world::{LATER, NOW, World, all, check_whole};
+use crate::world::{LATER, NOW, World, all, check_whole, log};
 
 #[test]
 fn a_token_is_read_back_in_each_of_its_states() {
@@ -54,6 +57,26 @@ fn tokens_and_sessions_are_paged_by_id() {
         let found = sessions::page(store.view(), after.map(session_id), limit).unwrap();
         assert_eq!(found, expected.map(|n| session(n, NOW)).collect::<Vec<_>>());
     }
+}
+
+#[test]
+fn a_restored_store_lets_nobody_in_whom_a_later_one_has_sent_away() {
+    let world = World::new();
+    let mut store = world.open();
+    do_in_turn(&mut store, |tx| {
+        tokens::save(tx, &token(1, "x", None))?;
+        sessions::save(tx, &session(1, NOW))?;
+        links::save(tx, &Link::new(secret(7), NOW))
+    });
+    drop(store);
+    let (path, backups) = (world.path(), world.backups());
+    let (copy, _) = backup::snapshot(&path, &backups, SnapshotKind::Daily, NOW).unwrap();
+    backup::restore(&copy, &path, &backups, log(2), LATER).unwrap();
+    let store = world.open();
+    let over = sessions::find(store.view(), session_id(1)).unwrap().unwrap().over;
+    assert_eq!(over.map(|over| over.why), Some(OverWhy::Revoked));
+    assert_eq!(links::find(store.view(), &secret(7)).unwrap(), None);
+    assert!(tokens::find(store.view(), token_id(1)).unwrap().is_some());
 }
 
 #[test]

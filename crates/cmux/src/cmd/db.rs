@@ -122,7 +122,8 @@ fn tell_restored(restored: &Restored) -> String {
         |replaced| format!("what was there before is in {replaced}"),
     );
     format!(
-        "restored {}, up to event {}, as {}\n{before}\n`cmux daemon start` runs it",
+        "restored {}, up to event {}, as {}\n{before}\nbrowsers must log in again; a token that was \
+         revoked since is good again, `cmux token list` shows them\n`cmux daemon start` runs it",
         restored.file, restored.head, restored.log
     )
 }

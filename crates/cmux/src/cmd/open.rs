@@ -62,7 +62,7 @@ pub(crate) fn open(home: &Home, say: Say, in_browser: bool) -> Result<(), Fail> 
     let link = link(home)?;
     say.line(&clean(&link.url))?;
     let browser = if in_browser { browser() } else { None };
-    let opened = browser.map(|program| browse(&folder, &link.url, &program));
+    let opened = browser.map(|program| browse(&folder, &link.browser_url, &program));
     let hint = match opened {
         Some(Ok(())) => "opened in the browser; if nothing shows there, follow the link yourself",
         Some(Err(error)) => {

@@ -37,8 +37,10 @@ pub(crate) fn tell(status: &Status, home: &Home, say: Say) -> String {
         text += &notice(say, &it.text);
     }
     if let Some(port) = status.daemon.port {
-        let host = place::settings(home).unwrap_or_default().host;
-        text += &format!("\ndashboard  http://{}/\n", SocketAddr::new(host, port));
+        let settings = place::settings(home).unwrap_or_default();
+        let scheme = if settings.tls.is_some() { "https" } else { "http" };
+        let address = SocketAddr::new(settings.host, port);
+        text += &format!("\ndashboard  {scheme}://{address}/\n");
     }
     text
 }

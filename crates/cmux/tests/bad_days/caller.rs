@@ -131,7 +131,7 @@ impl Told {
 /// Asks for `path` on the port that any program on the machine can reach. Returns status and answer.
 pub(crate) fn get(port: u16, path: &str) -> (u16, Value) {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").unwrap();
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost:{port}\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     let status = answer.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap();

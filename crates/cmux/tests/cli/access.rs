@@ -144,7 +144,9 @@ fn answer(asked: &str) -> Value {
             json!({ "tokens": [token("tok_2", "deploy")], "next": null })
         }
         "POST /api/tokens" => json!({ "token": token("tok_1", "ci"), "secret": SECRET }),
-        "POST /api/links" => json!({ "url": URL, "expires_at": "2026-01-01T00:02:00.000Z" }),
+        "POST /api/links" => {
+            json!({ "url": URL, "browser_url": URL, "expires_at": "2026-01-01T00:02:00.000Z" })
+        }
         "GET /api/daemon" => json!({
             "running": true, "ready": true, "pid": null, "guard_pid": null, "version": "1",
             "port": 8123, "home": "", "started_at": null, "safe_mode": null
