@@ -48,7 +48,7 @@ use crate::kernel::Denied;
 use crate::readers::Readers;
 use crate::refusals::Refusals;
 use crate::turnstile::Turnstile;
-use crate::who::Site;
+use crate::who::{Site, cookie_name};
 
 /// How long what needs the store waits for it to be open.
 const AWAKE_WITHIN: Duration = Duration::from_secs(20);
@@ -149,7 +149,7 @@ impl App {
         ways_out: WaysOut,
     ) -> App {
         let port = facts.port;
-        let document = openapi::document(&routes::all(), &facts.version);
+        let document = openapi::document(&routes::all(), &facts.version, &cookie_name(port));
         let origins = settings.allowed_origins(port);
         App {
             site: Site::of(&facts.home),

@@ -18,3 +18,4 @@ pub mod token;
 pub mod typescript;
 pub mod webhook;
 pub mod who;
+mod whole;

@@ -5,12 +5,24 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::schema::ULID;
 use crate::time::Time;
+
+/// Returns how an id looks.
+pub fn id() -> String {
+    format!("^ses_{ULID}$")
+}
+
+/// Returns how a session is named to be closed: by its id, or as the one that asks.
+pub fn id_or_current() -> String {
+    format!("^(current|ses_{ULID})$")
+}
 
 /// A browser that was let in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Session {
+    #[schemars(regex(pattern = id()))]
     pub id: String,
     pub how: SessionHow,
     pub opened_at: Time,

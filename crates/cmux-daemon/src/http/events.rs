@@ -43,6 +43,16 @@ impl Wanted {
         Filter { project: self.project.clone(), agent: self.agent.clone(), kind: self.kind.clone() }
     }
 
+    /// Returns how many are wanted at most, if that many may be.
+    pub(crate) fn limit(&self) -> Result<u32, Oops> {
+        let limit = self.limit.unwrap_or(LIMIT);
+        if (1..=events::PAGE_MAX).contains(&limit) {
+            Ok(limit)
+        } else {
+            Err(Oops::bad_request(format!("`limit` must be 1 to {}", events::PAGE_MAX)))
+        }
+    }
+
     /// Returns the same for one who may know of no project but their own.
     pub(crate) fn confined(self, Caller(principal): &Caller) -> Result<Wanted, Oops> {
         let Some(own) = principal.confined_to() else { return Ok(self) };
@@ -60,10 +70,7 @@ pub(crate) async fn list(
     Query(wanted): Query<Wanted>,
 ) -> Result<Json<wire::Events>, Oops> {
     let wanted = wanted.confined(&caller)?;
-    let limit = wanted.limit.unwrap_or(LIMIT);
-    if limit == 0 || limit > events::PAGE_MAX {
-        return Err(Oops::bad_request(format!("`limit` must be 1 to {}", events::PAGE_MAX)));
-    }
+    let limit = wanted.limit()?;
     let found = app.read(move |view| {
         let filter = wanted.filter();
         let rows = match wanted.since {

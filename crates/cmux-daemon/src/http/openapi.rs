@@ -30,8 +30,18 @@ const REFUSALS: &[(u16, &str, &str)] = &[
     (507, "InsufficientStorage", "There is no room left on the disk. Nothing was stored."),
 ];
 
-/// Returns the document for `routes`.
-pub(crate) fn document(routes: &[Route], version: &str) -> Value {
+/// The headers by which a signed body is known.
+const SIGNED: [(&str, &str); 6] = [
+    ("X-Hub-Signature-256", "GitHub's signature: `sha256=` and the HMAC in hex."),
+    ("X-GitHub-Delivery", "GitHub's name for the delivery."),
+    ("X-GitHub-Event", "What GitHub tells of."),
+    ("webhook-id", "Standard Webhooks' name for the delivery."),
+    ("webhook-timestamp", "When it was sent, in seconds since 1970."),
+    ("webhook-signature", "Standard Webhooks' signatures: `v1,` and the HMAC in base64."),
+];
+
+/// Returns the document for `routes`, where browsers are known by a cookie of this name.
+pub(crate) fn document(routes: &[Route], version: &str, cookie: &str) -> Value {
     let problem = schema::reference::<Problem>();
     let mut paths = Map::new();
     for route in routes {
@@ -67,7 +77,7 @@ pub(crate) fn document(routes: &[Route], version: &str) -> Value {
                 "browser": {
                     "type": "apiKey",
                     "in": "cookie",
-                    "name": "cmux_PORT",
+                    "name": cookie,
                     "description": "What a one-time link of `cmux open` is exchanged for. Named after \
                                     the port, as browsers do not tell the ports of a host apart.",
                 },
@@ -91,9 +101,12 @@ fn refusal(status: u16, name: &str, what: &str, problem: &Value) -> (String, Val
 }
 
 fn operation(route: &Route) -> Value {
-    let mut parameters = path_parameters(route.path);
+    let mut parameters = path_parameters(route);
     if let Some(query) = route.query {
-        parameters.extend(query_parameters(query()));
+        parameters.extend(query_parameters(query(), route.cursor.as_deref()));
+    }
+    if let Some(Body::Signed) = route.body {
+        parameters.extend(SIGNED.iter().map(signed_parameter));
     }
     let mut responses = Map::new();
     for answer in &route.answers {
@@ -150,19 +163,28 @@ fn said(answer: &Answer) -> Value {
     said
 }
 
-/// Returns what there is between the braces of `path`.
-fn path_parameters(path: &str) -> Vec<Value> {
-    let names = path.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+/// Returns what there is between the braces of a route's path.
+fn path_parameters(route: &Route) -> Vec<Value> {
+    let names = route.path.split('{').skip(1).filter_map(|rest| rest.split('}').next());
     names
         .map(|name| {
-            let schema = json!({"type": "string", "minLength": 1});
+            let mut schema = json!({"type": "string", "minLength": 1});
+            if let Some(pattern) = &route.named {
+                schema["pattern"] = json!(pattern);
+            }
             json!({"name": name, "in": "path", "required": true, "schema": schema})
         })
         .collect()
 }
 
-/// Returns each field of a query's `schema` as a parameter.
-fn query_parameters(mut schema: Value) -> Vec<Value> {
+fn signed_parameter((name, what): &(&str, &str)) -> Value {
+    // Which of them are needed is up to the source.
+    let schema = json!({"type": "string"});
+    json!({"name": name, "in": "header", "required": false, "description": what, "schema": schema})
+}
+
+/// Returns each field of a query's `schema` as a parameter, where a `cursor` fits this pattern.
+fn query_parameters(mut schema: Value, cursor: Option<&str>) -> Vec<Value> {
     let required = schema["required"].take();
     let is_required =
         |name: &str| required.as_array().is_some_and(|names| names.iter().any(|it| it == name));
@@ -170,6 +192,9 @@ fn query_parameters(mut schema: Value) -> Vec<Value> {
     let say = |(name, mut field): (String, Value)| {
         let what = field.as_object_mut().and_then(|field| field.remove("description"));
         let required = is_required(&name);
+        if let (Some(pattern), "cursor") = (cursor, name.as_str()) {
+            field["pattern"] = json!(pattern);
+        }
         let mut parameter = json!({"name": name, "in": "query", "required": required, "schema": without_null(field)});
         if let Some(what) = what {
             parameter["description"] = what;

@@ -5,10 +5,10 @@ use cmux_wire::daemon::{DaemonStatus, Status, Stopping};
 use cmux_wire::event::Events;
 use cmux_wire::health::Health;
 use cmux_wire::link::Link;
-use cmux_wire::project::{NewProject, Project, Projects};
-use cmux_wire::session::{Login, Session, Sessions};
+use cmux_wire::project::{self, NewProject, Project, Projects};
+use cmux_wire::session::{self, Login, Session, Sessions};
 use cmux_wire::store::{Archive, Audit, Backup, Check, NewArchive, NewBackup};
-use cmux_wire::token::{MadeToken, NewToken, Tokens};
+use cmux_wire::token::{self, MadeToken, NewToken, Tokens};
 use cmux_wire::webhook::WebhookTaken;
 use cmux_wire::who::Whoami;
 use serde_json::Value;
@@ -98,10 +98,11 @@ fn door_routes() -> Vec<Route> {
         get("/api/sessions", "listSessions", sessions::list)
             .needs(Need::Person)
             .says("Lists the browsers that are in.")
-            .query::<projects::Paging>()
+            .pages(session::id())
             .answers::<Sessions>(200, "The browsers."),
         delete("/api/sessions/{id}", "closeSession", sessions::close)
             .needs(Need::Person)
+            .names(session::id_or_current())
             .says(
                 "Sends a browser away: the one that is named, or `current` for the one that asks.",
             )
@@ -109,7 +110,7 @@ fn door_routes() -> Vec<Route> {
         get("/api/tokens", "listTokens", tokens::list)
             .needs(Need::Person)
             .says("Lists tokens, without their secrets.")
-            .query::<projects::Paging>()
+            .pages(token::id())
             .answers::<Tokens>(200, "A page of tokens."),
         post("/api/tokens", "createToken", tokens::create)
             .needs(Need::Person)
@@ -118,6 +119,7 @@ fn door_routes() -> Vec<Route> {
             .answers::<MadeToken>(201, "The token and its secret, which is not said again."),
         delete("/api/tokens/{id}", "revokeToken", tokens::revoke)
             .needs(Need::Person)
+            .names(token::id())
             .says("Revokes a token.")
             .answers_nothing(204, "It is good for nothing any more."),
         get("/api/whoami", "whoAmI", whoami::show)
@@ -176,7 +178,7 @@ fn project_routes() -> Vec<Route> {
         get("/api/projects", "listProjects", projects::list)
             .needs(Need::Read)
             .says("Lists projects.")
-            .query::<projects::Paging>()
+            .pages(project::ID)
             .answers::<Projects>(200, "A page of projects."),
         post("/api/projects", "addProject", projects::add)
             .needs(Need::Operate)
@@ -186,10 +188,12 @@ fn project_routes() -> Vec<Route> {
             .answers::<Project>(200, "The project, which was there already."),
         get("/api/projects/{id}", "showProject", projects::show)
             .needs(Need::Read)
+            .names(project::ID)
             .says("One project.")
             .answers::<Project>(200, "The project."),
         delete("/api/projects/{id}", "removeProject", projects::remove)
             .needs(Need::Operate)
+            .names(project::ID)
             .says("Forgets a project. No file of it is touched.")
             .answers_nothing(204, "It is forgotten."),
     ]

@@ -66,6 +66,8 @@ pub(crate) async fn follow(
     Query(wanted): Query<Wanted>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Oops> {
+    // A stream has no end, but what makes no sense is refused here as it is elsewhere.
+    wanted.limit()?;
     let upgrade = upgrade
         .map_err(|why| Oops::new(StatusCode::UPGRADE_REQUIRED, "no-websocket", why.body_text()))?;
     let wanted = wanted.confined(&caller)?;

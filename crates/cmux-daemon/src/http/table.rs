@@ -15,6 +15,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
 use crate::http::App;
+use crate::http::projects::Paging;
 
 /// Makes the schema of something that is sent.
 pub(crate) type SchemaOf = fn() -> Value;
@@ -28,6 +29,10 @@ pub(crate) struct Route {
     pub(crate) summary: &'static str,
     pub(crate) need: Need,
     pub(crate) query: Option<SchemaOf>,
+    /// The pattern of what its path names, if only what fits it can be there.
+    pub(crate) named: Option<String>,
+    /// The pattern of where a page may begin, if it answers in pages.
+    pub(crate) cursor: Option<String>,
     pub(crate) body: Option<Body>,
     pub(crate) answers: Vec<Answer>,
     /// The statuses with which it alone can refuse, besides those that go for all of its kind.
@@ -99,6 +104,8 @@ impl Route {
             // What nobody thought about is for nobody but the person.
             need: Need::Person,
             query: None,
+            named: None,
+            cursor: None,
             body: None,
             answers: Vec::new(),
             refusals: Vec::new(),
@@ -116,6 +123,15 @@ impl Route {
 
     pub(crate) fn query<T: JsonSchema>(self) -> Route {
         Route { query: Some(schema_of::<T>), ..self }
+    }
+
+    pub(crate) fn names(self, pattern: impl Into<String>) -> Route {
+        Route { named: Some(pattern.into()), ..self }
+    }
+
+    /// Has it answer in pages, which begin after what fits `pattern`.
+    pub(crate) fn pages(self, pattern: impl Into<String>) -> Route {
+        Route { cursor: Some(pattern.into()), ..self.query::<Paging>() }
     }
 
     pub(crate) fn takes<T: JsonSchema>(self) -> Route {
@@ -166,8 +182,10 @@ impl Route {
         if self.names_a_thing() {
             all.push(404);
         }
-        if self.body.is_some() {
-            all.extend([413, 415]);
+        match self.body {
+            Some(Body::Json(_)) => all.extend([413, 415]),
+            Some(Body::Signed) => all.push(413),
+            None => {}
         }
         if self.need != Need::Nothing {
             // The store may fail to read, or to write.

@@ -45,6 +45,11 @@ pub(crate) async fn create(
     caller: Caller,
     Body(new): Body<wire::NewToken>,
 ) -> Result<(StatusCode, Json<wire::MadeToken>), Oops> {
+    if new.expires_in_s.is_some_and(|span_s| !(1..=wire::EXPIRES_IN_S_MAX).contains(&span_s)) {
+        let detail =
+            format!("`expires_in_s` must be 1 to {}, or null for ever", wire::EXPIRES_IN_S_MAX);
+        return Err(Oops::bad_request(detail));
+    }
     let secret = secret(TOKEN)?;
     let scope = match new.scope {
         wire::TokenScope::Read => TokenScope::Read,
