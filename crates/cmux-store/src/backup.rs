@@ -42,6 +42,8 @@ pub fn copy(path: &Path, to: &Path, now: Timestamp) -> Result<Copied, StoreError
 /// Copies the database at `path` to `part`, and checks the copy. Nothing is left of one that fails.
 fn copy_into(path: &Path, part: &Path) -> Result<Note, StoreError> {
     clear(part)?;
+    // SQLite takes an empty file for a new one, and could not say why there can be none.
+    fs::File::create_new(part).map_err(at(part))?;
     clear_failed(part, vacuum_into(path, part).and_then(|()| inspect(part)))
 }
 

@@ -21,6 +21,7 @@ pub struct Check {
 #[serde(deny_unknown_fields)]
 pub struct NewBackup {
     /// An absolute path, at which there must be nothing.
+    #[schemars(regex(pattern = "^/"))]
     pub file: String,
 }
 
@@ -75,6 +76,7 @@ pub struct Misfit {
 #[serde(deny_unknown_fields)]
 pub struct NewArchive {
     /// An absolute path, at which there must be nothing.
+    #[schemars(regex(pattern = "^/"))]
     pub file: String,
     /// Events of the last so many days stay.
     #[serde(deserialize_with = "whole::read")]

@@ -297,7 +297,7 @@ fn misfit(schema: &Value, value: &Value, components: &Map<String, Value>) -> Opt
             }
             "maxLength" => value.as_str().is_none_or(|it| Some(length(it)) <= rule.as_u64()),
             // Schemathesis holds the daemon to the patterns: to read them takes more than is here.
-            "pattern" => rule.as_str()?.starts_with('^') && rule.as_str()?.ends_with('$'),
+            "pattern" => rule.as_str()?.starts_with('^'),
             "format" | "description" | "default" => true,
             _ => false,
         };

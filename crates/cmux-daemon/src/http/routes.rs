@@ -163,7 +163,7 @@ fn daemon_routes() -> Vec<Route> {
             .says("Copies the store into a file of the daemon's machine.")
             .takes::<NewBackup>()
             .answers::<Backup>(201, "The copy.")
-            .refuses(&[409, 422]),
+            .refuses(&[422]),
         post("/api/store/archives", "archiveLog", store::archive)
             .needs(Need::Operate)
             .says("Moves old events into a file of the daemon's machine.")
