@@ -12,7 +12,7 @@ CARGO_BIN := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 BIN_DIR := $(if $(PREFIX),$(PREFIX)/bin,$(CARGO_BIN))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench install uninstall build
+.PHONY: help run test fuzz bench install uninstall build
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s%s\n", $$1, $$2 }' "$(ROOT)/Makefile"
@@ -22,6 +22,14 @@ run: build ## build cmux and bring up the project in this directory (or PROJECT=
 
 test: ## run the whole gate, as CI does
 	@cd "$(ROOT)" && scripts/prepare test && cargo --locked xtask check
+
+# How many cases schemathesis makes of each route, and from which number it draws them.
+CASES ?= 1000
+SEED := $(or $(SEED),$(shell od -An -N4 -tu4 /dev/urandom | tr -d ' '))
+
+fuzz: ## try the API with many more requests than the tests do (CASES=…, SEED=… to repeat a run)
+	@cd "$(ROOT)" && scripts/prepare test && CMUX_FUZZ_CASES="$(CASES)" CMUX_FUZZ_SEED="$(SEED)" \
+	cargo test --locked -p cmux --test schema -- --nocapture --test-threads=1 _finds_
 
 bench: build ## measure what cmux costs, beside a baseline in the same run
 	@cd "$(ROOT)" && cargo bench --locked -p cmux-daemon --bench append

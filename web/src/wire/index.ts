@@ -278,7 +278,7 @@ export type Whoami = {
 
 /** Asks for a project. */
 export type NewProject = {
-  /** An absolute path. */
+  /** An absolute path, of at most 4096 bytes. */
   root: string;
   /** The folder's own name unless it is said. */
   name?: string | null;
