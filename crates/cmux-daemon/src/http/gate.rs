@@ -150,8 +150,14 @@ pub(crate) async fn enter(
     let (mut head, body) = request.into_parts();
     match known(&app, need, &head).await {
         Ok(principal) => {
+            // What is confined may yet be found to ask for what is not its own.
+            let confined = principal.confined_to().map(|_| head.clone());
             head.extensions.insert(Caller(principal));
-            next.run(Request::from_parts(head, body)).await
+            let response = next.run(Request::from_parts(head, body)).await;
+            if let Some(head) = confined.filter(|_| response.status() == StatusCode::FORBIDDEN) {
+                refuse(&app, &head, &Oops::elsewhere());
+            }
+            response
         }
         Err(oops) => {
             refuse(&app, &head, &oops);
