@@ -275,6 +275,8 @@ impl Talk {
             .header_read_timeout(if is_crowded { RESERVE_WITHIN } else { HEAD_WITHIN })
             .keep_alive(!is_crowded)
             .max_buf_size(HEAD_MAX)
+            // What was read beyond that in one go would pass otherwise.
+            .max_header_size(HEAD_MAX)
             .max_headers(HEADERS_MAX);
         let talk = http.serve_connection(TokioIo::new(stream), service).with_upgrades();
         let mut talk = std::pin::pin!(talk);

@@ -70,11 +70,13 @@ pub(crate) async fn read_json<T: DeserializeOwned>(
         ));
     }
     let bytes = read(app, request, max).await?;
+    let bad = |detail: String| Oops::new(StatusCode::BAD_REQUEST, "bad-body", detail);
+    // A list would be taken for the fields in their order.
+    if !bytes.trim_ascii_start().starts_with(b"{") {
+        return Err(bad("the body must be a JSON object: `{…}`".to_owned()));
+    }
     // Depth is limited by the parser itself.
-    serde_json::from_slice(&bytes).map_err(|error| {
-        let detail = format!("the body does not fit: {error}");
-        Oops::new(StatusCode::BAD_REQUEST, "bad-body", detail)
-    })
+    serde_json::from_slice(&bytes).map_err(|error| bad(format!("the body does not fit: {error}")))
 }
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
