@@ -233,3 +233,50 @@ fn tag(path: &str) -> &str {
         Some(_) | None => "pages",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::http::routes;
+
+    #[test]
+    fn every_route_is_in_the_document_with_what_it_needs_and_nothing_else_is() {
+        let routes = routes::all();
+        let document = document(&routes, "1");
+        for route in &routes {
+            let method = route.method.as_str().to_lowercase();
+            let said = &document["paths"][route.path][method];
+            assert_eq!(said["operationId"], route.name, "{}", route.path);
+            assert_eq!(said["x-cmux-needs"], route.need.name(), "{}", route.path);
+            assert_eq!(
+                said["security"] == json!([]),
+                route.need == Need::Nothing,
+                "{}",
+                route.path
+            );
+        }
+        let paths = document["paths"].as_object().unwrap().values();
+        let operations = paths.map(|path| path.as_object().unwrap().len()).sum::<usize>();
+        // Two of the same method and path would hide one another.
+        assert_eq!(operations, routes.len());
+        let names: BTreeSet<&str> = routes.iter().map(|route| route.name).collect();
+        assert_eq!(names.len(), routes.len());
+    }
+
+    #[test]
+    fn whatever_a_route_answers_is_described() {
+        let routes = routes::all();
+        let document = document(&routes, "1");
+        for route in &routes {
+            assert!(!route.summary.is_empty() && !route.answers.is_empty(), "{}", route.name);
+            let said = &document["paths"][route.path][route.method.as_str().to_lowercase()];
+            let refuses = said["responses"].get("401").is_some();
+            assert!(refuses || route.need == Need::Nothing, "{}", route.name);
+            let parameters = said["parameters"].as_array().map_or(&[][..], Vec::as_slice);
+            let slots = parameters.iter().filter(|it| it["in"] == "path").count();
+            assert_eq!(slots, route.path.matches('{').count(), "{}", route.name);
+        }
+    }
+}
