@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 
 /// Makes the store at `database`, which nobody has open, one of a later `version`, which only a cmux
 /// that knows `oldest_reader` can read.
@@ -12,4 +12,41 @@ pub fn make_later(database: &Path, version: u32, oldest_reader: u32) {
     store.pragma_update(None, "user_version", version).unwrap();
     // Closing it puts all of it into the one file.
     store.close().unwrap();
+}
+
+/// A run of an agent, as far as it takes to know it at the door.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// The digest of what it shows.
+    pub secret: &'a [u8; 32],
+    pub run: &'a str,
+    pub agent: &'a str,
+    pub project: &'a str,
+    pub is_over: bool,
+}
+
+/// Lets the store at `database`, which nobody has open, know of a run.
+pub fn add_run(database: &Path, run: &Run<'_>) {
+    let store = Connection::open(database).unwrap();
+    let sql = "INSERT INTO run_tokens (secret, run, agent, project, made_at, ended_at)
+               VALUES (?1, ?2, ?3, ?4, unixepoch() * 1000, iif(?5, unixepoch() * 1000, NULL))";
+    store.execute(sql, (run.secret, run.run, run.agent, run.project, run.is_over)).unwrap();
+    store.close().unwrap();
+}
+
+/// Makes the store at `database`, which nobody has open, one in which the time of every one-time link and
+/// of every browser is over.
+pub fn make_stale(database: &Path) {
+    let store = Connection::open(database).unwrap();
+    let sql = "UPDATE links SET expires_at = unixepoch() * 1000;
+               UPDATE sessions SET expires_at = unixepoch() * 1000";
+    store.execute_batch(sql).unwrap();
+    store.close().unwrap();
+}
+
+/// Returns the raw payload of the event `id`, if it has one.
+pub fn payload(database: &Path, id: i64) -> Option<Vec<u8>> {
+    let store = Connection::open(database).unwrap();
+    let sql = "SELECT body FROM events JOIN payloads ON digest = payload WHERE id = ?1";
+    store.query_row(sql, [id], |row| row.get(0)).optional().unwrap()
 }
