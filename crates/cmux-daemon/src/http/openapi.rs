@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn every_route_is_in_the_document_with_what_it_needs_and_nothing_else_is() {
         let routes = routes::all();
-        let document = document(&routes, "1");
+        let document = document(&routes, "1", "cmux_1");
         for route in &routes {
             let method = route.method.as_str().to_lowercase();
             let said = &document["paths"][route.path][method];
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn whatever_a_route_answers_is_described() {
         let routes = routes::all();
-        let document = document(&routes, "1");
+        let document = document(&routes, "1", "cmux_1");
         for route in &routes {
             assert!(!route.summary.is_empty() && !route.answers.is_empty(), "{}", route.name);
             let said = &document["paths"][route.path][route.method.as_str().to_lowercase()];

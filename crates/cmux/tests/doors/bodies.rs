@@ -49,12 +49,12 @@ fn a_body_that_does_not_fit_is_told_what_is_wrong() {
         ("/api/tokens", br#"{"scope":"all"}"#, 400, "unknown variant `all`"),
         ("/api/tokens", br#"{"scope":"read","expires_in_s":-1}"#, 400, "-1"),
         ("/api/tokens", br#"{"scope":"read","expires_in_s":1.5}"#, 400, "1.5"),
-        ("/api/tokens", br#"{"scope":"read","expires_in_s":0}"#, 400, "lies ahead"),
+        ("/api/tokens", br#"{"scope":"read","expires_in_s":0}"#, 400, "must be 1 to"),
         (
             "/api/tokens",
             br#"{"scope":"read","expires_in_s":18446744073709551615}"#,
             400,
-            "ten years",
+            "must be 1 to",
         ),
         ("/api/tokens", br#"{"scope":"read","expires_in_s":18446744073709551616}"#, 400, "invalid"),
         ("/api/tokens", br#"{"scope":"read","name":"a\u0000b"}"#, 400, "cannot be seen"),
@@ -107,7 +107,9 @@ fn a_body_that_is_too_long_is_refused_before_it_is_all_read() {
     let long = vec![b' '; BODY_MAX + 1];
     let chunked = [format!("{:x}\r\n", long.len()).as_bytes(), &long, b"\r\n0\r\n\r\n"].concat();
     refuses(|house| {
-        for path in ["/api/projects", "/api/login", "/api/webhooks/hub"] {
+        for (path, most) in
+            [("/api/projects", "10 MiB"), ("/api/login", "4 KiB"), ("/api/webhooks/hub", "10 MiB")]
+        {
             let request = Request::new("POST", path).with("Content-Type", "application/json");
             let told = Request { body: long.clone(), ..request.clone() };
             let untold = request.clone().with("Transfer-Encoding", "chunked");
@@ -116,7 +118,7 @@ fn a_body_that_is_too_long_is_refused_before_it_is_all_read() {
             let said = request.with("Content-Length", &(BODY_MAX + 1).to_string());
             for request in [told, untold, said] {
                 let answer = house.socket().ask(&request);
-                check(&answer, 413, "10 MiB", path);
+                check(&answer, 413, most, path);
                 assert_eq!(answer.problem(), "too-long");
                 assert_eq!(answer.header("connection"), Some("close"), "{path}");
             }
