@@ -108,7 +108,7 @@ fn a_body_that_is_too_long_is_refused_before_it_is_all_read() {
     let chunked = [format!("{:x}\r\n", long.len()).as_bytes(), &long, b"\r\n0\r\n\r\n"].concat();
     refuses(|house| {
         for (path, most) in
-            [("/api/projects", "10 MiB"), ("/api/login", "4 KiB"), ("/api/webhooks/hub", "10 MiB")]
+            [("/api/projects", "10 MiB"), ("/api/login", "4 KiB"), ("/api/tokens", "10 MiB")]
         {
             let request = Request::new("POST", path).with("Content-Type", "application/json");
             let told = Request { body: long.clone(), ..request.clone() };
