@@ -1,7 +1,9 @@
-//! Who is at the socket, by descent: the person, somebody below an agent, or a stranger.
+//! Who is at the doors, by descent: the person, somebody below an agent, or a stranger.
 //!
 //! What a process says of itself proves nothing, but whose child it is does. Every agent is started by
-//! a launcher that adopts the orphans below it, so nothing that an agent starts gets out of its line.
+//! a launcher that adopts the orphans below it, so nothing that an agent starts gets out of its line
+//! while the launcher lives: an agent that kills its launcher leaves orphans that go to the first process
+//! of all, as the person's do.
 
 use crate::id::RunId;
 
@@ -31,6 +33,13 @@ pub enum Unreadable {
     Hidden { pid: u32 },
     #[error("it has more forebears than are looked at")]
     TooLong,
+    #[error(
+        "the environment of process {pid}, which it comes from, is larger than is looked at: start \
+         anew from a shell with a smaller one"
+    )]
+    TooMuch { pid: u32 },
+    #[error("the processes that it comes from could not be looked at in time: try again")]
+    Late,
 }
 
 /// Whom the daemon has before it.
@@ -56,6 +65,71 @@ pub enum StrangerWhy {
     Unreadable(Unreadable),
     #[error("it cannot be told whose the process that asks is: its line breaks off before its end")]
     BrokenOff,
+}
+
+/// Who holds the other end of a connection at the port, as far as can be seen from here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// These processes hold it.
+    Found(Vec<Standing>),
+    /// It is of the daemon's user, and nobody who may be looked into holds it. One of these may, who may
+    /// not be looked into, as what comes in by ssh or in a browser's sandbox; or else nobody does, as it
+    /// was put away in a message that somebody has yet to take.
+    Hidden { suspects: Vec<Standing> },
+    /// Somebody on this machine held it, and let go before it could be told who.
+    Gone,
+    /// Another user, or another machine.
+    Elsewhere,
+}
+
+/// Why what somebody shows counts for no more than it would in an agent's hands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Doubt {
+    #[error("a process that an agent started is never taken for the person, whatever it shows")]
+    Agent,
+    #[error("{0}. It may be an agent's, whatever it shows")]
+    Stranger(StrangerWhy),
+    #[error(
+        "it cannot be told which process holds the connection, so it may be an agent's, whatever it \
+         shows: use the `cmux` command, or a program that does not hide"
+    )]
+    Hidden,
+    #[error(
+        "it cannot be told which process held the connection, so it may have been an agent's, whatever \
+         it showed: wait for the answer before closing"
+    )]
+    Gone,
+}
+
+impl Standing {
+    /// Returns why this is not taken for the person. Only who is proven to be the person is.
+    pub fn doubt(self) -> Option<Doubt> {
+        match self {
+            Standing::Person => None,
+            Standing::Below { .. } => Some(Doubt::Agent),
+            Standing::Stranger(why) => Some(Doubt::Stranger(why)),
+        }
+    }
+}
+
+impl Holder {
+    /// Returns why what is shown over the connection may be in an agent's hands.
+    ///
+    /// A connection that several processes hold is the least of theirs. One that nobody seems to hold is
+    /// an agent's unless somebody else may have it, and none of those is an agent. What is elsewhere
+    /// comes from no agent of this user's, and has only what it shows.
+    pub fn doubt(&self) -> Option<Doubt> {
+        match self {
+            Holder::Found(holders) if holders.is_empty() => Some(Doubt::Gone),
+            Holder::Found(holders) => holders.iter().find_map(|it| it.doubt()),
+            Holder::Hidden { suspects } if suspects.is_empty() => Some(Doubt::Hidden),
+            Holder::Hidden { suspects } => {
+                suspects.iter().any(|it| it.doubt().is_some()).then_some(Doubt::Hidden)
+            }
+            Holder::Gone => Some(Doubt::Gone),
+            Holder::Elsewhere => None,
+        }
+    }
 }
 
 /// Returns whom the daemon, which runs as `me_uid`, has before it: a process of `peer_uid` that comes
@@ -101,6 +175,8 @@ mod tests {
     const SSHD: Forebear = Forebear { pid: 80, ..INIT };
     const SHELL: Forebear = Forebear { pid: 90, uid: ME, run: None, serves_agents: false };
     const SERVER: Forebear = Forebear { pid: 100, serves_agents: true, ..SHELL };
+    const AGENT: Standing = Standing::Below { run: None };
+    const UNKNOWN: Standing = Standing::Stranger(StrangerWhy::BrokenOff);
 
     #[test]
     fn whoever_comes_from_no_agent_is_the_person() {
@@ -158,7 +234,15 @@ mod tests {
     #[test]
     fn a_line_that_cannot_be_read_is_a_strangers() {
         let hidden = Unreadable::Hidden { pid: 80 };
-        for why in [Unreadable::Ended, Unreadable::Restless, hidden, Unreadable::TooLong] {
+        let vast = Unreadable::TooMuch { pid: 80 };
+        for why in [
+            Unreadable::Ended,
+            Unreadable::Restless,
+            hidden,
+            Unreadable::TooLong,
+            vast,
+            Unreadable::Late,
+        ] {
             let stranger = Standing::Stranger(StrangerWhy::Unreadable(why));
             assert_eq!(judge(ME, ME, Err(why)), stranger);
         }
@@ -179,9 +263,50 @@ mod tests {
             (StrangerWhy::OtherUser { uid: 0, served: ME }, "of another user (0)"),
             (StrangerWhy::Unreadable(Unreadable::Hidden { pid: 80 }), "process 80"),
             (StrangerWhy::Unreadable(Unreadable::Ended), "it has ended"),
+            (StrangerWhy::Unreadable(Unreadable::TooMuch { pid: 80 }), "environment of process 80"),
             (StrangerWhy::BrokenOff, "breaks off"),
         ] {
             assert!(why.to_string().contains(told), "{why}");
+        }
+    }
+
+    #[test]
+    fn only_who_is_proven_to_be_the_person_is_not_doubted() {
+        let stranger = StrangerWhy::Unreadable(Unreadable::TooLong);
+        for (standing, expected) in [
+            (Standing::Person, None),
+            (AGENT, Some(Doubt::Agent)),
+            (Standing::Below { run: Some(run(7)) }, Some(Doubt::Agent)),
+            (Standing::Stranger(stranger), Some(Doubt::Stranger(stranger))),
+            (UNKNOWN, Some(Doubt::Stranger(StrangerWhy::BrokenOff))),
+        ] {
+            assert_eq!(standing.doubt(), expected, "{standing:?}");
+        }
+    }
+
+    #[test]
+    fn whoever_may_be_an_agent_at_the_port_counts_as_one() {
+        let found = |all: &[Standing]| Holder::Found(all.to_vec());
+        let hidden = |all: &[Standing]| Holder::Hidden { suspects: all.to_vec() };
+        let unknown = UNKNOWN.doubt();
+        for (holder, expected) in [
+            (found(&[Standing::Person]), None),
+            (found(&[Standing::Person, Standing::Person]), None),
+            (found(&[AGENT]), Some(Doubt::Agent)),
+            (found(&[UNKNOWN]), unknown),
+            // It was handed to somebody, and kept.
+            (found(&[Standing::Person, AGENT]), Some(Doubt::Agent)),
+            (found(&[Standing::Person, UNKNOWN]), unknown),
+            (found(&[]), Some(Doubt::Gone)),
+            // Nobody has it, so that it was put away.
+            (hidden(&[]), Some(Doubt::Hidden)),
+            (hidden(&[Standing::Person]), None),
+            (hidden(&[Standing::Person, AGENT]), Some(Doubt::Hidden)),
+            (hidden(&[UNKNOWN, Standing::Person]), Some(Doubt::Hidden)),
+            (Holder::Gone, Some(Doubt::Gone)),
+            (Holder::Elsewhere, None),
+        ] {
+            assert_eq!(holder.doubt(), expected, "{holder:?}");
         }
     }
 

@@ -84,6 +84,16 @@ impl Principal {
         }
     }
 
+    /// Returns whether this one would lose by being seen from below an agent's launcher, so that it matters
+    /// who it really is.
+    pub fn is_powerful(&self) -> bool {
+        match self {
+            Principal::Operator | Principal::Browser { .. } => true,
+            Principal::Token { scope, .. } => *scope > TokenScope::Send,
+            Principal::Agent { .. } | Principal::Nobody => false,
+        }
+    }
+
     /// Returns the same one as seen from below an agent's launcher: an agent that found a token of the
     /// person's is still an agent. It can speak with it, and change nothing.
     #[must_use]
@@ -147,6 +157,17 @@ mod tests {
         assert_eq!(token(TokenScope::Read).below_an_agent(), token(TokenScope::Read));
         assert_eq!(Principal::Operator.below_an_agent(), Principal::Nobody);
         assert_eq!(agent().below_an_agent(), agent());
+    }
+
+    #[test]
+    fn the_powerful_are_those_who_would_lose_by_being_an_agent() {
+        let browser = Principal::Browser { session: SessionId::new(Ulid::from(1_u128)) };
+        let tokens = [TokenScope::Read, TokenScope::Send, TokenScope::Operate].map(token);
+        for who in [Principal::Operator, browser, agent(), Principal::Nobody].iter().chain(&tokens)
+        {
+            let is_less = who.clone().below_an_agent() != *who;
+            assert_eq!(who.is_powerful(), is_less, "{who:?}");
+        }
     }
 
     #[test]
