@@ -25,8 +25,11 @@ const TRIES: usize = 5;
 /// The longest line that is read. Nobody comes from so many in good faith.
 const LINE_MAX: usize = 256;
 
-/// The most that is read of one file, in bytes: more than the kernel lets an environment be.
-const FILE_MAX: usize = 8 << 20;
+/// The most that is read of one file, in bytes. Common environments have a few thousand.
+const FILE_MAX: usize = 256 << 10;
+
+/// The most that is read of a whole line, in bytes, however often it is read anew.
+const LINE_BYTES_MAX: usize = 2 << 20;
 
 /// The variable by which an agent's launcher, and all that is started below it, names its run.
 const RUN: &[u8] = b"CMUX_RUN=";
@@ -71,6 +74,8 @@ impl Peer {
 }
 
 /// Returns the line that a `peer` comes from, itself first. `tmux` is the folder of the home's servers.
+///
+/// It reads much, though never without end, and touches no path that another process names.
 pub fn line(peer: &Peer, tmux: &Path) -> Result<Vec<Forebear>, Unreadable> {
     read_line(peer.pid, tmux, || peer.is_alive())
 }
@@ -85,24 +90,24 @@ fn read_line(
     tmux: &Path,
     is_alive: impl Fn() -> bool,
 ) -> Result<Vec<Forebear>, Unreadable> {
-    let mut line = walk(pid, tmux);
+    let mut glass = Glass { buffer: Vec::new(), left: LINE_BYTES_MAX };
+    let mut line = walk(pid, tmux, &mut glass);
     for _ in 1..TRIES {
-        if line.is_ok() || !is_alive() {
+        if line != Err(Unreadable::Restless) || !is_alive() {
             break;
         }
-        line = walk(pid, tmux);
+        line = walk(pid, tmux, &mut glass);
     }
     // Whoever lives now has had its number all the while, so that the line is its own.
     if is_alive() { line } else { Err(Unreadable::Ended) }
 }
 
 /// Goes from the process `pid` to its parent, and so on to the first process of all.
-fn walk(pid: u32, tmux: &Path) -> Result<Vec<Forebear>, Unreadable> {
+fn walk(pid: u32, tmux: &Path, glass: &mut Glass) -> Result<Vec<Forebear>, Unreadable> {
     let mut line = Vec::new();
-    let mut buffer = Vec::new();
     let (mut next, mut born) = (pid, u64::MAX);
     while line.len() < LINE_MAX {
-        let seen = look(next, tmux, &mut buffer).map_err(|error| unseen(next, error))?;
+        let seen = look(next, tmux, glass).map_err(|error| unseen(next, error))?;
         // No child is older than its parent: the number has passed to another.
         if seen.start > born {
             return Err(Unreadable::Restless);
@@ -123,6 +128,9 @@ fn walk(pid: u32, tmux: &Path) -> Result<Vec<Forebear>, Unreadable> {
 
 /// Returns why the process `pid` could not be looked at.
 fn unseen(pid: u32, error: Errno) -> Unreadable {
+    if error == Errno::TOOBIG {
+        return Unreadable::TooMuch { pid };
+    }
     let has_vanished = matches!(error, Errno::NOENT | Errno::SRCH)
         && Pid::from_raw(pid.cast_signed())
             .is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH));
@@ -138,21 +146,21 @@ struct Seen {
 }
 
 /// Looks at the process `pid`.
-fn look(pid: u32, tmux: &Path, buffer: &mut Vec<u8>) -> Result<Seen, Errno> {
+fn look(pid: u32, tmux: &Path, glass: &mut Glass) -> Result<Seen, Errno> {
     // All is read through one handle, which never passes to another process of the same number.
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = open(format!("/proc/{pid}"), flags, Mode::empty())?;
     let uid = fstat(&folder)?.st_uid;
-    let stat = parse_stat(slurp(&folder, "stat", buffer)?).ok_or(Errno::IO)?;
-    let serves_agents = stat.is_tmux && serves(slurp(&folder, "cmdline", buffer)?, tmux);
-    let run = if uid == geteuid().as_raw() { run_of(&folder, buffer)? } else { None };
+    let stat = parse_stat(glass.read(&folder, "stat")?).ok_or(Errno::IO)?;
+    let serves_agents = stat.is_tmux && serves(glass.read(&folder, "cmdline")?, tmux);
+    let run = if uid == geteuid().as_raw() { run_of(&folder, glass)? } else { None };
     let forebear = Forebear { pid, uid, run, serves_agents };
     Ok(Seen { forebear, parent: stat.parent, start: stat.start })
 }
 
 /// Returns the run that a process's environment names.
-fn run_of(folder: &OwnedFd, buffer: &mut Vec<u8>) -> Result<Option<RunId>, Errno> {
-    match slurp(folder, "environ", buffer) {
+fn run_of(folder: &OwnedFd, glass: &mut Glass) -> Result<Option<RunId>, Errno> {
+    match glass.read(folder, "environ") {
         Ok(environ) => Ok(find_run(environ)),
         // What may not be read names no run, and that is no reason to turn it away, or nobody could
         // come in by ssh. It hides no agent: the launcher above one is of this user, and sees to it
@@ -162,21 +170,34 @@ fn run_of(folder: &OwnedFd, buffer: &mut Vec<u8>) -> Result<Option<RunId>, Errno
     }
 }
 
-/// Reads the file `name` of a process.
-fn slurp<'a>(folder: &OwnedFd, name: &str, buffer: &'a mut Vec<u8>) -> Result<&'a [u8], Errno> {
-    let file = openat(folder, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-    let mut filled = 0;
-    loop {
-        if filled == buffer.len() {
-            if filled >= FILE_MAX {
+/// What files of processes are read with.
+struct Glass {
+    buffer: Vec<u8>,
+    /// How much more may be read, in bytes.
+    left: usize,
+}
+
+impl Glass {
+    /// Reads the file `name` of a process. One that is too large is not cut: what is sought may be in
+    /// the rest.
+    fn read(&mut self, folder: &OwnedFd, name: &str) -> Result<&[u8], Errno> {
+        let file = openat(folder, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        let most = FILE_MAX.min(self.left);
+        let mut filled = 0;
+        loop {
+            if filled == self.buffer.len() {
+                self.buffer.resize((filled * 2).clamp(16 << 10, FILE_MAX + 1), 0);
+            }
+            match read(&file, &mut self.buffer[filled..])? {
+                0 => break,
+                more => filled += more,
+            }
+            if filled > most {
                 return Err(Errno::TOOBIG);
             }
-            buffer.resize((filled * 2).max(16 << 10), 0);
         }
-        match read(&file, &mut buffer[filled..])? {
-            0 => return Ok(&buffer[..filled]),
-            more => filled += more,
-        }
+        self.left -= filled;
+        Ok(&self.buffer[..filled])
     }
 }
 
@@ -206,19 +227,16 @@ fn find_run(environ: &[u8]) -> Option<RunId> {
 }
 
 /// Returns whether the tmux that was started by this command line keeps its socket in the `tmux` folder
-/// of this home or of another: no agent of any cmux of this user's is the person.
+/// of this home. The agents of other homes are known by their launchers alone: to ask the disk whether a
+/// path that somebody names is a home may take as long as that disk likes.
 fn serves(cmdline: &[u8], tmux: &Path) -> bool {
     let words: Vec<&[u8]> = cmdline.split(|&byte| byte == 0).collect();
-    let sockets =
+    let mut sockets =
         words.iter().enumerate().filter_map(|(at, word)| match word.strip_prefix(b"-S")? {
             [] => words.get(at + 1).copied(),
             joined => Some(joined),
         });
-    sockets.map(|socket| Path::new(OsStr::from_bytes(socket))).any(|socket| {
-        let folder = socket.parent().filter(|folder| folder.ends_with("tmux"));
-        socket.starts_with(tmux)
-            || folder.and_then(Path::parent).is_some_and(|home| home.join("cmux.lock").exists())
-    })
+    sockets.any(|socket| Path::new(OsStr::from_bytes(socket)).starts_with(tmux))
 }
 
 #[cfg(test)]
@@ -248,7 +266,8 @@ mod tests {
     fn a_child_is_known_by_the_run_it_was_started_with() {
         let (folder, listener) = door();
         let mut curl = connect(&folder, Some(NAMED));
-        let peer = Peer::of(&listener.accept().unwrap().0).unwrap();
+        let (accepted, _) = listener.accept().unwrap();
+        let peer = Peer::of(&accepted).unwrap();
         assert_eq!(peer.pid, curl.id());
         let found = line(&peer, folder.path()).unwrap();
         assert_eq!(found[0].run, Some(NAMED.parse().unwrap()));
@@ -262,7 +281,8 @@ mod tests {
         // As sshd and ssh-agent do. Root sees it nevertheless.
         set_dumpable_behavior(DumpableBehavior::NotDumpable).unwrap();
         let mut curl = connect(&folder, Some(NAMED));
-        let peer = Peer::of(&listener.accept().unwrap().0).unwrap();
+        let (accepted, _) = listener.accept().unwrap();
+        let peer = Peer::of(&accepted).unwrap();
         let found = line(&peer, folder.path()).unwrap();
         assert_eq!((found[0].run, found[1].pid), (NAMED.parse().ok(), std::process::id()));
         assert!(found.last().unwrap().pid <= 1, "{found:?}");
@@ -300,7 +320,38 @@ mod tests {
 
     #[test]
     fn a_process_outside_of_what_can_be_seen_is_hidden() {
-        assert_eq!(walk(0, Path::new("/h/tmux")), Err(Unreadable::Hidden { pid: 0 }));
+        assert_eq!(read_line(0, Path::new("/h/tmux"), || true), Err(Unreadable::Hidden { pid: 0 }));
+    }
+
+    #[test]
+    fn an_environment_is_read_whole_or_not_at_all() {
+        // The kernel takes no variable that is longer than 128 KiB.
+        let large = "x".repeat(100 << 10);
+        for (variables, is_read) in [(0, true), (1, true), (2, true), (3, false), (15, false)] {
+            let mut cat = Command::new("cat");
+            cat.env_clear().env("CMUX_RUN", NAMED);
+            cat.envs((0..variables).map(|n| (format!("A{n}"), &large)));
+            let mut cat = cat.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+            let found = line_of(Process::find(cat.id()).unwrap(), Path::new("/h/tmux"));
+            let found = found.map(|line| line[0].run.map(|run| run.to_string()));
+            let too_much = Unreadable::TooMuch { pid: cat.id() };
+            let expected = if is_read { Ok(Some(NAMED.to_owned())) } else { Err(too_much) };
+            assert_eq!(found, expected, "{variables}");
+            end(&mut cat);
+        }
+    }
+
+    #[test]
+    fn only_so_much_is_read_of_a_line() {
+        let me = Process::myself();
+        let folder = open("/proc/self", OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap();
+        let mut glass = Glass { buffer: Vec::new(), left: LINE_BYTES_MAX };
+        let length = glass.read(&folder, "stat").unwrap().len();
+        assert_eq!(glass.left, LINE_BYTES_MAX - length);
+        glass.left = length - 1;
+        assert_eq!(glass.read(&folder, "stat").err(), Some(Errno::TOOBIG));
+        let found = walk(me.pid, Path::new("/h/tmux"), &mut glass);
+        assert_eq!(found, Err(Unreadable::TooMuch { pid: me.pid }));
     }
 
     #[test]
@@ -343,15 +394,9 @@ mod tests {
 
     #[test]
     fn a_server_is_cmuxs_by_where_its_socket_is() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("cmux.lock"), "").unwrap();
-        let another_home = format!("tmux\0-S\0{}/tmux/x\0new\0", folder.path().display());
-        let beside_it = format!("tmux\0-S\0{}/other/x\0new\0", folder.path().display());
         for (cmdline, is_cmuxs) in [
             ("tmux\0-S\0/h/tmux/shop\0new-session\0-d\0", true),
             ("tmux\0-f\0/dev/null\0-S/h/tmux/shop\0", true),
-            (another_home.as_str(), true),
-            (beside_it.as_str(), false),
             ("tmux\0", false),
             ("tmux\0-S\0", false),
             ("tmux\0-L\0/h/tmux/shop\0", false),
