@@ -128,8 +128,8 @@ impl Doors {
     }
 }
 
-/// Meets those who come to the socket. Who they are is settled now: later, another process may have
-/// their number.
+/// Meets those who come to the socket. They are held on to now, and who they are is settled beside all
+/// else.
 async fn at_socket(listener: UnixListener, house: House) {
     let mut guests = Guests::of(&house);
     while let Some((stream, _)) = guests.next(|| listener.accept()).await {
@@ -144,7 +144,7 @@ async fn at_port(listener: TcpListener, house: House) {
     while let Some((stream, remote)) = guests.next(|| listener.accept()).await {
         // Answers are short, and each is waited for.
         let _ = stream.set_nodelay(true);
-        let connection = Connection::at_port(stream.local_addr().ok(), remote);
+        let connection = Connection::at_port(stream.local_addr().ok(), remote, &guests.house.site);
         guests.welcome(stream, connection, guests.house.tls.clone());
     }
     guests.see_off().await;
@@ -208,10 +208,15 @@ impl Guests {
             is_crowded,
         };
         self.tasks.spawn(async move {
-            match tls {
-                None => talk.converse(stream).await,
-                Some(tls) => talk.converse_locked(stream, &tls).await,
-            }
+            let known = talk.connection.clone();
+            let talking = async {
+                match tls {
+                    None => talk.converse(stream).await,
+                    Some(tls) => talk.converse_locked(stream, &tls).await,
+                }
+            };
+            // What does not depend on who asks is answered meanwhile.
+            tokio::join!(known.settle(), talking);
             drop(place);
         });
     }

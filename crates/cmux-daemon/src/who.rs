@@ -1,26 +1,35 @@
 //! Who is at the door, from where the connection comes and from what it shows.
 //!
-//! At the socket, descent decides, and it is settled when the connection is accepted. At the port, where
-//! any program of this machine may come, only what is shown counts: a token or a browser's cookie. In
-//! neither place does a process below an agent's launcher pass for the person, whatever it has found.
+//! At the socket, descent decides: the process that connects is held on to when the connection is
+//! accepted, and looked at beside all else. At the port, where any program of this machine may come, only
+//! what is shown counts: a token or a browser's cookie. In neither place does a process that may be below
+//! an agent's launcher pass for the person, whatever it has found.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::{HeaderMap, StatusCode, header};
-use cmux_core::descent::{Standing, judge};
+use cmux_core::descent::{
+    Doubt, Forebear, Holder, Standing, StrangerWhy, Unreadable, judge as judge_line,
+};
 use cmux_core::digest::Digest;
-use cmux_core::principal::Principal;
+use cmux_core::principal::{Need, Principal};
 use cmux_core::run::RunToken;
 use cmux_core::session::{Session, SessionStanding};
 use cmux_core::time::Timestamp;
-use cmux_core::token::{Token, TokenScope, TokenStanding};
+use cmux_core::token::{Token, TokenStanding};
+use cmux_drivers::clock;
 use cmux_drivers::home::Home;
 use cmux_drivers::peer::{self, Peer};
-use cmux_drivers::{clock, process};
+use cmux_drivers::process::{Process, TcpClient, tcp_client};
 use cmux_store::{StoreError, View, runs, sessions, tokens};
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
 use tokio::net::UnixStream;
-use tokio::sync::OnceCell;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use crate::http::App;
 use crate::http::problem::Oops;
@@ -28,28 +37,34 @@ use crate::http::problem::Oops;
 /// The longest secret that is looked at, in bytes.
 const SECRET_MAX: usize = 256;
 
+/// How many processes are looked at at once. Somebody with much to read holds up no more than these.
+const LOOKS_MAX: usize = 4;
+
+/// How long it may take to find out who is at a door, in all.
+const LOOK_WITHIN: Duration = Duration::from_secs(5);
+
+/// Of how many who may hold a connection it is asked where they come from.
+const SUSPECTS_MAX: usize = 256;
+
 /// What a connection's other end is judged by.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
     /// The user whose daemon this is.
-    pub(crate) uid: u32,
+    uid: u32,
     /// Where this home's tmux servers listen.
-    pub(crate) tmux: PathBuf,
+    tmux: PathBuf,
+    looks: Arc<Semaphore>,
+    look_within: Duration,
 }
 
-/// A connection, and what was settled of its other end.
+/// What is found out once, when it is first asked for.
+type Finding<T> = Shared<BoxFuture<'static, T>>;
+
+/// A connection, and what is found out of its other end.
 #[derive(Debug)]
 pub(crate) enum Connection {
-    Socket {
-        pid: u32,
-        standing: Standing,
-    },
-    Port {
-        local: Option<SocketAddr>,
-        remote: SocketAddr,
-        /// Whether a process below an agent's launcher holds the other end: found out when it matters.
-        is_below: OnceCell<bool>,
-    },
+    Socket { pid: u32, standing: Finding<Standing> },
+    Port { remote: SocketAddr, doubt: Finding<Option<Doubt>> },
 }
 
 /// What a request shows.
@@ -71,28 +86,104 @@ enum Known {
 
 impl Site {
     pub(crate) fn of(home: &Home) -> Site {
-        Site { uid: rustix::process::geteuid().as_raw(), tmux: home.root().join("tmux") }
+        let looks = Arc::new(Semaphore::new(LOOKS_MAX));
+        let uid = rustix::process::geteuid().as_raw();
+        Site { uid, tmux: home.root().join("tmux"), looks, look_within: LOOK_WITHIN }
+    }
+
+    /// Looks at processes beside all else, when it is this one's turn. Returns nothing if that takes too
+    /// long; whoever still looks then keeps its turn, so that there are never more.
+    async fn look<T: Send + 'static>(
+        self,
+        look: impl FnOnce(&Site) -> T + Send + 'static,
+    ) -> Option<T> {
+        let within = self.look_within;
+        let looked = async move {
+            let turn = self.looks.clone().acquire_owned().await.ok()?;
+            let look = move || {
+                let seen = look(&self);
+                drop(turn);
+                seen
+            };
+            tokio::task::spawn_blocking(look).await.ok()
+        };
+        timeout(within, looked).await.ok().flatten()
+    }
+
+    /// Returns as whom somebody of `uid` stands who comes from this `line`.
+    fn judge(&self, uid: u32, line: &Result<Vec<Forebear>, Unreadable>) -> Standing {
+        judge_line(self.uid, uid, line.as_deref().map_err(|why| *why))
+    }
+
+    /// Returns as whom each of `processes` stands, up to the first who is not the person: one is enough.
+    fn judge_all(&self, processes: &[Process]) -> Vec<Standing> {
+        let mut standings = Vec::new();
+        for process in processes {
+            let standing = if standings.len() < SUSPECTS_MAX {
+                self.judge(self.uid, &peer::line_of(*process, &self.tmux))
+            } else {
+                LATE
+            };
+            standings.push(standing);
+            if standing.doubt().is_some() {
+                break;
+            }
+        }
+        standings
+    }
+
+    /// Returns who holds the other end of a connection that was accepted at `local` from `remote`.
+    fn holder(&self, local: SocketAddr, remote: SocketAddr) -> Holder {
+        match tcp_client(local, remote) {
+            TcpClient::Found { holders } => Holder::Found(self.judge_all(&holders)),
+            TcpClient::Hidden { suspects } => {
+                Holder::Hidden { suspects: self.judge_all(&suspects) }
+            }
+            TcpClient::Gone => Holder::Gone,
+            TcpClient::Elsewhere => Holder::Elsewhere,
+        }
     }
 }
 
+/// As whom somebody stands who could not be looked at in time.
+const LATE: Standing = Standing::Stranger(StrangerWhy::Unreadable(Unreadable::Late));
+
 impl Connection {
-    /// Settles who has just come to the socket.
+    /// Takes hold of the process that has just come to the socket: later, another may have its number.
     pub(crate) fn at_socket(stream: &UnixStream, site: &Site) -> Connection {
-        match Peer::of(stream) {
-            Ok(peer) => {
-                let line = peer::line(&peer, &site.tmux);
-                let standing = judge(site.uid, peer.uid, line.as_deref().map_err(|why| *why));
-                Connection::Socket { pid: peer.pid, standing }
-            }
+        let peer = match Peer::of(stream) {
+            Ok(peer) => peer,
             Err(error) => {
                 tracing::warn!(%error, "it cannot be told who is at the socket");
-                Connection::Socket { pid: 0, standing: judge(site.uid, site.uid, Ok(&[])) }
+                let standing = site.judge(site.uid, &Ok(Vec::new()));
+                let standing = std::future::ready(standing).boxed().shared();
+                return Connection::Socket { pid: 0, standing };
             }
-        }
+        };
+        let (pid, site) = (peer.pid, site.clone());
+        let look = move |site: &Site| site.judge(peer.uid, &peer::line(&peer, &site.tmux));
+        let standing = async move { site.look(look).await.unwrap_or(LATE) };
+        Connection::Socket { pid, standing: standing.boxed().shared() }
     }
 
-    pub(crate) fn at_port(local: Option<SocketAddr>, remote: SocketAddr) -> Connection {
-        Connection::Port { local, remote, is_below: OnceCell::new() }
+    /// Takes note of where somebody comes from who has just come to the port.
+    pub(crate) fn at_port(
+        local: Option<SocketAddr>,
+        remote: SocketAddr,
+        site: &Site,
+    ) -> Connection {
+        let site = site.clone();
+        let doubt = async move {
+            let Some(local) = local else { return Some(Doubt::Gone) };
+            let looked = site.look(move |site| site.holder(local, remote).doubt()).await;
+            looked.unwrap_or(LATE.doubt())
+        };
+        Connection::Port { remote, doubt: doubt.boxed().shared() }
+    }
+
+    /// Finds out who is at the socket, and lets go of the process. At the port that waits until it matters.
+    pub(crate) async fn settle(&self) {
+        self.standing().await;
     }
 
     /// Returns which door it came through.
@@ -119,81 +210,85 @@ impl Connection {
         }
     }
 
-    /// Returns whether a process below an agent's launcher holds the other end. One that cannot be found,
-    /// such as a browser behind a tunnel, counts as none.
-    async fn is_below(&self, site: &Site) -> bool {
+    /// Returns as whom whoever is at the socket stands. At the port, nobody has a standing.
+    async fn standing(&self) -> Option<Standing> {
         match self {
-            Connection::Socket { standing, .. } => matches!(standing, Standing::Below { .. }),
-            Connection::Port { local: None, .. } => false,
-            Connection::Port { local: Some(local), remote, is_below } => {
-                let look = || async {
-                    let (local, remote, site) = (*local, *remote, site.clone());
-                    let looked =
-                        tokio::task::spawn_blocking(move || holder_is_below(local, remote, &site));
-                    looked.await.unwrap_or(false)
-                };
-                *is_below.get_or_init(look).await
-            }
+            Connection::Socket { standing, .. } => Some(standing.clone().await),
+            Connection::Port { .. } => None,
+        }
+    }
+
+    /// Returns why whatever is shown over this connection may be in an agent's hands.
+    async fn doubt(&self) -> Option<Doubt> {
+        match self {
+            Connection::Socket { standing, .. } => standing.clone().await.doubt(),
+            Connection::Port { doubt, .. } => doubt.clone().await,
         }
     }
 }
 
-fn holder_is_below(local: SocketAddr, remote: SocketAddr, site: &Site) -> bool {
-    let Some(holder) = process::tcp_client(local, remote) else { return false };
-    let line = peer::line_of(holder, &site.tmux);
-    matches!(judge(site.uid, site.uid, line.as_deref().map_err(|why| *why)), Standing::Below { .. })
-}
-
-/// Returns who sent a request with these `headers` over `connection`.
+/// Returns who sent a request with these `headers` over `connection`, to a route that needs `need`.
 pub(crate) async fn principal(
     app: &App,
     connection: &Connection,
     headers: &HeaderMap,
+    need: Need,
 ) -> Result<Principal, Oops> {
     let shown = shown(headers, connection, app.facts.port)?;
     let found = match shown {
-        Shown::Nothing => return unshown(connection),
+        Shown::Nothing => return unshown(connection.standing().await),
         Shown::Token(secret) => app.read(move |view| find_token(view, &secret)).await?,
         Shown::Cookie(secret) => app.read(move |view| find_session(view, &secret)).await?,
     };
     let now = clock::wall();
     let principal = match found {
         Known::Token(token) => by_token(&token, now)?,
-        Known::Run(run) => by_run(&run, connection)?,
+        Known::Run(run) => by_run(&run, connection.standing().await)?,
         Known::Session(session) => by_session(&session, now)?,
         Known::Nothing => {
             return Err(Oops::unauthorised("bad-credential", "what was shown is not known here"));
         }
     };
-    let is_powerful = match &principal {
-        Principal::Operator | Principal::Browser { .. } => true,
-        Principal::Token { scope, .. } => *scope == TokenScope::Operate,
-        Principal::Agent { .. } | Principal::Nobody => false,
-    };
-    if !is_powerful || !connection.is_below(&app.site).await {
+    if !principal.is_powerful() {
         return Ok(principal);
     }
-    let principal = principal.below_an_agent();
-    if principal == Principal::Nobody {
-        return Err(Oops::new(
-            StatusCode::FORBIDDEN,
-            "agent-as-person",
-            "a process that an agent started is never taken for the person, whatever it shows",
-        ));
+    match connection.doubt().await {
+        None => Ok(principal),
+        Some(doubt) => held_down(principal, doubt, need),
     }
-    Ok(principal)
 }
 
-/// Returns who somebody is that shows nothing.
-fn unshown(connection: &Connection) -> Result<Principal, Oops> {
-    match connection {
-        Connection::Port { .. } => Ok(Principal::Nobody),
-        Connection::Socket { standing: Standing::Person, .. } => Ok(Principal::Operator),
-        Connection::Socket { standing: Standing::Below { .. }, .. } => Err(Oops::unauthorised(
+/// Returns what is left of a powerful `principal` when it may be in an agent's hands.
+fn held_down(principal: Principal, doubt: Doubt, need: Need) -> Result<Principal, Oops> {
+    let is_allowed = principal.may(need).is_ok();
+    let left = principal.below_an_agent();
+    if left == Principal::Nobody {
+        let slug = match doubt {
+            Doubt::Agent => "agent-as-person",
+            Doubt::Stranger(_) | Doubt::Hidden | Doubt::Gone => "stranger",
+        };
+        return Err(Oops::new(StatusCode::FORBIDDEN, slug, doubt.to_string()));
+    }
+    if is_allowed && left.may(need).is_err() {
+        let (needed, has) = (need.name(), left.name());
+        let detail = format!(
+            "this needs the scope `{needed}`, and here this {has} counts for `send` at most: {doubt}"
+        );
+        return Err(Oops::new(StatusCode::FORBIDDEN, "not-allowed", detail));
+    }
+    Ok(left)
+}
+
+/// Returns who somebody is that shows nothing, and at the socket stands like this.
+fn unshown(standing: Option<Standing>) -> Result<Principal, Oops> {
+    match standing {
+        None => Ok(Principal::Nobody),
+        Some(Standing::Person) => Ok(Principal::Operator),
+        Some(Standing::Below { .. }) => Err(Oops::unauthorised(
             "agent-without-token",
             "this was started by an agent, and must show the token of its run (CMUX_TOKEN)",
         )),
-        Connection::Socket { standing: Standing::Stranger(why), .. } => {
+        Some(Standing::Stranger(why)) => {
             Err(Oops::new(StatusCode::FORBIDDEN, "stranger", why.to_string()))
         }
     }
@@ -260,21 +355,21 @@ fn by_token(token: &Token, now: Timestamp) -> Result<Principal, Oops> {
 }
 
 /// An agent's token is good on the socket only, and only for what its own launcher started.
-fn by_run(token: &RunToken, connection: &Connection) -> Result<Principal, Oops> {
+fn by_run(token: &RunToken, standing: Option<Standing>) -> Result<Principal, Oops> {
     if !token.is_good() {
         return Err(Oops::unauthorised("expired-credential", "the run of this token is over"));
     }
-    match connection {
-        Connection::Socket { standing: Standing::Below { run: Some(run) }, .. }
-            if *run == token.run =>
-        {
+    match standing {
+        Some(Standing::Below { run: Some(run) }) if run == token.run => {
             let (agent, run, project) = (token.agent, token.run, token.project.clone());
             Ok(Principal::Agent { agent, run, project })
         }
-        Connection::Socket { .. } | Connection::Port { .. } => Err(Oops::unauthorised(
-            "wrong-descent",
-            "an agent's token is good on the socket only, and only for what that agent started",
-        )),
+        Some(Standing::Person | Standing::Below { .. } | Standing::Stranger(_)) | None => {
+            Err(Oops::unauthorised(
+                "wrong-descent",
+                "an agent's token is good on the socket only, and only for what that agent started",
+            ))
+        }
     }
 }
 
@@ -292,25 +387,4 @@ fn by_session(session: &Session, now: Timestamp) -> Result<Principal, Oops> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_cookie_of_this_port_counts() {
-        for (said, expected) in [
-            ("cmux_8000=abc", Some("abc")),
-            ("a=b; cmux_8000=abc; c=d", Some("abc")),
-            ("cmux_8001=abc", None),
-            ("xcmux_8000=abc", None),
-            ("cmux_8000=", None),
-            ("cmux_8000", None),
-            ("", None),
-        ] {
-            let headers = HeaderMap::from_iter([(header::COOKIE, said.parse().unwrap())]);
-            assert_eq!(cookie(&headers, 8000), expected, "{said}");
-        }
-        let long = format!("cmux_8000={}", "x".repeat(SECRET_MAX + 1));
-        let headers = HeaderMap::from_iter([(header::COOKIE, long.parse().unwrap())]);
-        assert_eq!(cookie(&headers, 8000), None);
-    }
-}
+mod tests;

@@ -173,7 +173,7 @@ async fn known(app: &App, need: Need, head: &Parts) -> Result<Principal, Oops> {
         return Ok(Principal::Nobody);
     }
     let connection = connection_of(head)?;
-    let found = who::principal(app, connection, &head.headers).await;
+    let found = who::principal(app, connection, &head.headers, need).await;
     let allowed = found.and_then(|principal| {
         let allowed = principal.may(need);
         allowed.map(|()| principal.clone()).map_err(|denial| Oops::denied(denial, &principal, need))
