@@ -20,10 +20,10 @@ use cmux_core::run::RunToken;
 use cmux_core::session::{Session, SessionStanding};
 use cmux_core::time::Timestamp;
 use cmux_core::token::{Token, TokenStanding};
-use cmux_drivers::clock;
 use cmux_drivers::home::Home;
 use cmux_drivers::peer::{self, Peer};
 use cmux_drivers::process::{Process, TcpClient, tcp_client};
+use cmux_drivers::{clock, password};
 use cmux_store::{StoreError, View, runs, sessions, tokens};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
@@ -36,6 +36,9 @@ use crate::http::problem::Oops;
 
 /// The longest secret that is looked at, in bytes.
 const SECRET_MAX: usize = 256;
+
+/// How many cookies of ours are looked up in one request.
+const COOKIES_MAX: usize = 4;
 
 /// How many processes are looked at at once. Somebody with much to read holds up no more than these.
 const LOOKS_MAX: usize = 4;
@@ -72,8 +75,9 @@ enum Shown {
     Nothing,
     /// A token, of the person's making or of an agent's run.
     Token(Digest),
-    /// A browser's cookie.
-    Cookie(Digest),
+    /// What is in a browser's cookie. There may be several of its name: a page on another port of the
+    /// same host can add one.
+    Cookies(Vec<Digest>),
 }
 
 /// What the store knows of it.
@@ -81,6 +85,8 @@ enum Known {
     Token(Token),
     Run(RunToken),
     Session(Session),
+    /// A session that is over.
+    Over,
     Nothing,
 }
 
@@ -238,13 +244,20 @@ pub(crate) async fn principal(
     let found = match shown {
         Shown::Nothing => return unshown(connection.standing().await),
         Shown::Token(secret) => app.read(move |view| find_token(view, &secret)).await?,
-        Shown::Cookie(secret) => app.read(move |view| find_session(view, &secret)).await?,
+        Shown::Cookies(secrets) => {
+            let home = app.facts.home.clone();
+            app.read(move |view| find_session(view, &secrets, password::set_at(&home))).await?
+        }
     };
     let now = clock::wall();
     let principal = match found {
         Known::Token(token) => by_token(&token, now)?,
         Known::Run(run) => by_run(&run, connection.standing().await)?,
         Known::Session(session) => by_session(&session, now)?,
+        Known::Over => {
+            let detail = "this login is over; `cmux open` gives a new link";
+            return Err(Oops::unauthorised("revoked-credential", detail));
+        }
         Known::Nothing => {
             return Err(Oops::unauthorised("bad-credential", "what was shown is not known here"));
         }
@@ -294,7 +307,7 @@ fn unshown(standing: Option<Standing>) -> Result<Principal, Oops> {
     }
 }
 
-/// Returns what a request shows. A token goes before a cookie, and two of one kind are none.
+/// Returns what a request shows. A token goes before a cookie, and two tokens are none.
 fn shown(headers: &HeaderMap, connection: &Connection, port: u16) -> Result<Shown, Oops> {
     let bad = |detail: &str| Oops::unauthorised("bad-credential", detail);
     let mut authorizations = headers.get_all(header::AUTHORIZATION).iter();
@@ -311,8 +324,11 @@ fn shown(headers: &HeaderMap, connection: &Connection, port: u16) -> Result<Show
     }
     match connection {
         Connection::Socket { .. } => Ok(Shown::Nothing),
-        Connection::Port { .. } => Ok(cookie(headers, port)
-            .map_or(Shown::Nothing, |secret| Shown::Cookie(Digest::of(secret.as_bytes())))),
+        Connection::Port { .. } => {
+            let cookies = cookies(headers, port).map(|secret| Digest::of(secret.as_bytes()));
+            let secrets: Vec<Digest> = cookies.take(COOKIES_MAX).collect();
+            Ok(if secrets.is_empty() { Shown::Nothing } else { Shown::Cookies(secrets) })
+        }
     }
 }
 
@@ -321,13 +337,13 @@ pub(crate) fn cookie_name(port: u16) -> String {
     format!("cmux_{port}")
 }
 
-/// Returns what the cookie of ours holds, if there is one.
-pub(crate) fn cookie(headers: &HeaderMap, port: u16) -> Option<&str> {
+/// Returns what each cookie of ours holds.
+pub(crate) fn cookies(headers: &HeaderMap, port: u16) -> impl Iterator<Item = &str> {
     let name = cookie_name(port);
     let said = headers.get_all(header::COOKIE).iter().filter_map(|said| said.to_str().ok());
-    let mut pairs = said.flat_map(|said| said.split(';')).filter_map(|pair| pair.split_once('='));
-    let (_, value) = pairs.find(|(found, _)| found.trim() == name)?;
-    Some(value.trim()).filter(|value| !value.is_empty() && value.len() <= SECRET_MAX)
+    let pairs = said.flat_map(|said| said.split(';')).filter_map(|pair| pair.split_once('='));
+    let own = pairs.filter(move |(found, _)| found.trim() == name).map(|(_, value)| value.trim());
+    own.filter(|value| !value.is_empty() && value.len() <= SECRET_MAX)
 }
 
 fn find_token(view: View<'_>, secret: &Digest) -> Result<Known, StoreError> {
@@ -337,8 +353,22 @@ fn find_token(view: View<'_>, secret: &Digest) -> Result<Known, StoreError> {
     Ok(runs::find(view, secret)?.map_or(Known::Nothing, Known::Run))
 }
 
-fn find_session(view: View<'_>, secret: &Digest) -> Result<Known, StoreError> {
-    Ok(sessions::find_by_secret(view, secret)?.map_or(Known::Nothing, Known::Session))
+/// Returns the first session that one of `secrets` opens, one that is over only if there is no other. A
+/// login by a password that was changed since is none.
+fn find_session(
+    view: View<'_>,
+    secrets: &[Digest],
+    password_set_at: Option<Timestamp>,
+) -> Result<Known, StoreError> {
+    let mut over = Known::Nothing;
+    for secret in secrets {
+        let Some(session) = sessions::find_by_secret(view, secret)? else { continue };
+        if session.over.is_none() && session.outlives(password_set_at) {
+            return Ok(Known::Session(session));
+        }
+        over = Known::Over;
+    }
+    Ok(over)
 }
 
 fn by_token(token: &Token, now: Timestamp) -> Result<Principal, Oops> {

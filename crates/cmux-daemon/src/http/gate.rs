@@ -118,7 +118,7 @@ fn visit(head: &Parts, port: u16) -> Visit<'_> {
         is_page: !path.starts_with("/api/") && path != "/metrics",
         is_safe: matches!(head.method, Method::GET | Method::HEAD),
         is_upgrade: headers.contains_key(header::UPGRADE),
-        has_cookie: who::cookie(headers, port).is_some(),
+        has_cookie: who::cookies(headers, port).next().is_some(),
     }
 }
 

@@ -148,9 +148,9 @@ fn only_the_cookie_of_this_port_counts() {
         ("", None),
     ] {
         let headers = HeaderMap::from_iter([(header::COOKIE, said.parse().unwrap())]);
-        assert_eq!(cookie(&headers, 8000), expected, "{said}");
+        assert_eq!(cookies(&headers, 8000).next(), expected, "{said}");
     }
     let long = format!("cmux_8000={}", "x".repeat(SECRET_MAX + 1));
     let headers = HeaderMap::from_iter([(header::COOKIE, long.parse().unwrap())]);
-    assert_eq!(cookie(&headers, 8000), None);
+    assert_eq!(cookies(&headers, 8000).next(), None);
 }
