@@ -72,9 +72,9 @@ pub enum StrangerWhy {
 pub enum Holder {
     /// These processes hold it.
     Found(Vec<Standing>),
-    /// It is of the daemon's user, and nobody who may be looked into holds it. One of these may, who may
-    /// not be looked into, as what comes in by ssh or in a browser's sandbox; or else nobody does, as it
-    /// was put away in a message that somebody has yet to take.
+    /// It is of the daemon's user, and nobody is seen to hold it. One of these may: who may not be looked
+    /// into, as what comes in by ssh or in a browser's sandbox, or who keeps files out of sight, as in a
+    /// message that it has yet to take.
     Hidden { suspects: Vec<Standing> },
     /// Somebody on this machine held it, and let go before it could be told who.
     Gone,
