@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use cmux_core::event::{Actor, Event, What};
 use cmux_core::id::{EventId, LogId};
+use cmux_core::repair::{Repair, RepairSource};
 use cmux_core::snapshot::{Copied, SnapshotKind};
 use cmux_core::time::Timestamp;
 use serde_json::{Value, json};
@@ -198,12 +199,16 @@ pub(crate) fn begin_again(
 ) -> Result<(), StoreError> {
     let (mut store, _) = Store::open(path, backups, log, now)?;
     let now = store.head().at.map_or(now, |newest| newest.max(now));
+    let is_salvaged =
+        matches!(&what, What::StoreRepaired(Repair { source: RepairSource::Salvage, .. }));
     store.turn(|tx| {
         if logs::current(tx.view())? != Some(log) {
             logs::begin(tx.db, log, events::head(tx.view())?.id, now)?;
         }
-        // Whoever was sent away since then must not be let in again.
-        sessions::end_all(tx, now)?;
+        if !is_salvaged {
+            // Whoever was sent away since that copy was taken must not be let in again.
+            sessions::end_all(tx, now)?;
+        }
         tx.append(&Event { actor, ..Event::own(what) }, now)
     })?;
     store.checkpoint()
