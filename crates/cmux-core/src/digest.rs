@@ -22,6 +22,11 @@ impl Digest {
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
+
+    /// Returns it in hexadecimal.
+    pub fn hex(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
 }
 
 /// Shows enough to tell two apart, and too little to look one up by.
@@ -40,6 +45,7 @@ mod tests {
     fn a_digest_is_the_sha_256_of_what_it_is_of() {
         let digest = Digest::of(b"abc");
         assert_eq!(digest.as_bytes()[..4], [0xba, 0x78, 0x16, 0xbf]);
+        assert!(digest.hex().starts_with("ba7816bf") && digest.hex().len() == 64);
         assert_eq!(Digest::from_bytes(*digest.as_bytes()), digest);
         assert_ne!(Digest::of(b"abd"), digest);
     }

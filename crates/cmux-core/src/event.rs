@@ -132,6 +132,10 @@ pub enum What {
         session: SessionId,
         how: SessionHow,
     },
+    /// The password was set, or taken away.
+    PasswordChanged {
+        set: bool,
+    },
     SessionOver {
         session: SessionId,
         why: OverWhy,

@@ -1,14 +1,15 @@
 //! News from outside, and what is answered. With [`Action`](crate::plan::Action), this is all that
 //! mind and hands exchange.
 
+use std::time::Duration;
+
 use crate::archive::{Archive, BadArchive};
 use crate::digest::Digest;
 use crate::event::{Actor, Event, StopReason, What};
 use crate::id::{EventId, SessionId, SnapshotId, TokenId};
 use crate::project::{BadProject, Found, Project, ProjectId};
-use crate::session::{Link, Session};
+use crate::session::{Link, OverWhy, Session};
 use crate::snapshot::Copied;
-use crate::time::Timestamp;
 use crate::token::{BadToken, Token, TokenScope};
 use crate::webhook::{BadWebhook, Webhook};
 
@@ -35,6 +36,10 @@ pub enum Report {
     ProjectLooked {
         project: ProjectId,
         found: Found,
+    },
+    /// This is the digest of the password's hash now, if there is a password.
+    PasswordIs {
+        digest: Option<Digest>,
     },
     SnapshotDone {
         snapshot: SnapshotId,
@@ -68,7 +73,8 @@ pub enum Ask {
         secret: Digest,
         name: String,
         scope: TokenScope,
-        expires_at: Option<Timestamp>,
+        /// For how long it is good, if not for ever.
+        lasts: Option<Duration>,
     },
     RevokeToken {
         id: TokenId,
@@ -88,6 +94,7 @@ pub enum Ask {
     },
     CloseSession {
         id: SessionId,
+        why: OverWhy,
     },
     TakeWebhook {
         webhook: Webhook,

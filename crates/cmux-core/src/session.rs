@@ -129,15 +129,6 @@ impl Session {
         Session { id, secret, how, opened_at: now, expires_at: now + SESSION_TTL, over: None }
     }
 
-    /// Returns whether it holds beside a password that was set at `password_set_at`, if there is one: who
-    /// came in by an old one goes with it.
-    pub fn outlives(&self, password_set_at: Option<Timestamp>) -> bool {
-        match self.how {
-            SessionHow::Link => true,
-            SessionHow::Password => password_set_at.is_some_and(|at| at <= self.opened_at),
-        }
-    }
-
     /// Returns whether the session lets anybody in at `now`.
     pub fn standing(&self, now: Timestamp) -> SessionStanding {
         match self.over {
@@ -176,17 +167,6 @@ mod tests {
         assert_eq!(link.session, Some(session.id));
         assert_eq!((session.how, session.opened_at), (SessionHow::Link, SOON));
         assert_eq!(session.standing(SOON), SessionStanding::Good);
-    }
-
-    #[test]
-    fn who_came_in_by_a_password_goes_with_it() {
-        let by = |how| Session { how, ..opened().1 };
-        let at = by(SessionHow::Link).opened_at;
-        let (before, after) = (Timestamp(at.0 - 1), Timestamp(at.0 + 1));
-        for (set_at, expected) in [(None, false), (Some(before), true), (Some(after), false)] {
-            assert_eq!(by(SessionHow::Password).outlives(set_at), expected, "{set_at:?}");
-            assert!(by(SessionHow::Link).outlives(set_at));
-        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use self::hosts::{Exposed, HOSTS_MAX, Lacks, OWN_NAME, may_listen};
+pub use self::hosts::{Exposed, HOSTS_MAX, Lacks, may_listen};
 pub use self::webhooks::{SOURCE_KEYS, SOURCES_MAX, WebhookDraft, WebhookSource};
 use crate::guard::GuardSettings;
 use crate::signature::BadSecret;

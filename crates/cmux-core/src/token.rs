@@ -121,8 +121,9 @@ impl Token {
         self,
         name: &str,
         scope: TokenScope,
-        expires_at: Option<Timestamp>,
+        lasts: Option<Duration>,
     ) -> Result<Token, BadToken> {
+        let expires_at = lasts.map(|lasts| self.created_at + lasts);
         let is_same =
             self.name == name.trim() && self.scope == scope && self.expires_at == expires_at;
         if is_same { Ok(self) } else { Err(BadToken::SecretTaken) }
@@ -221,11 +222,11 @@ mod tests {
     #[test]
     fn who_asks_again_is_given_what_was_made_and_nothing_else() {
         let token = new("x", Some(LATER)).unwrap();
-        let ask = |name, scope, expires_at| token.clone().asked_again(name, scope, expires_at);
-        let other = Err(BadToken::SecretTaken);
-        assert_eq!(ask(" x ", TokenScope::Read, Some(LATER)), Ok(token.clone()));
-        assert_eq!(ask("y", TokenScope::Read, Some(LATER)), other);
-        assert_eq!(ask("x", TokenScope::Operate, Some(LATER)), other);
+        let ask = |name, scope, lasts| token.clone().asked_again(name, scope, lasts);
+        let (other, span) = (Err(BadToken::SecretTaken), Some(LATER.since(NOW)));
+        assert_eq!(ask(" x ", TokenScope::Read, span), Ok(token.clone()));
+        assert_eq!(ask("y", TokenScope::Read, span), other);
+        assert_eq!(ask("x", TokenScope::Operate, span), other);
         assert_eq!(ask("x", TokenScope::Read, None), other);
     }
 

@@ -13,7 +13,7 @@ use crate::time::Timestamp;
 pub const REPLAY_WINDOW: Duration = Duration::from_hours(24 * 7);
 
 /// The longest text beside the body that is taken, in characters.
-pub const TEXT_MAX: usize = 255;
+pub const TEXT_MAX: usize = 256;
 
 /// A delivery from outside whose signature fits.
 #[derive(Clone, PartialEq, Eq)]

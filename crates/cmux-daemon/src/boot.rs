@@ -325,8 +325,13 @@ async fn awaken(life: &Life, disk: Disk) -> Result<Option<Mind>, Failure> {
         snapshots_keep: settings.snapshots_keep as usize,
     };
     let hands = tokio::spawn(hands.work(actions)).abort_handle();
+    // A password that was changed while no daemon ran puts out who came in by it.
+    let digest = password::digest(home).unwrap_or_else(|error| {
+        warn!(%error, "the password cannot be read: nobody gets in by one");
+        None
+    });
     // A store that cannot be written can still be read: it says so instead of ending.
-    if let Err(denied) = inbox.ask(Report::Ping).await {
+    if let Err(denied) = inbox.ask(Report::PasswordIs { digest }).await {
         warn!(%denied, "the start could not be stored");
     }
     Ok(Some(Mind { inbox, signs, hands, end }))

@@ -80,6 +80,7 @@ pub(crate) fn hear(
             Ok(Heard::new([]))
         }
         Report::Ping => Ok(Heard::new([])),
+        Report::PasswordIs { digest } => sessions::password_is(tx, *digest, now),
         Report::Probe => {
             settings::save(tx, PROBED_AT, &json!(now.0))?;
             Ok(Heard::new([]))
@@ -120,8 +121,8 @@ fn asked(
         Ask::AddProject { root, name } => add_project(tx, actor, root, name.as_deref(), now),
         Ask::RemoveProject { id } => remove_project(tx, actor, id, now),
         Ask::ArchiveLog { archive } => archive_log(tx, actor, archive, now),
-        Ask::CreateToken { secret, name, scope, expires_at } => {
-            let new = tokens::New { secret: *secret, name, scope: *scope, expires_at: *expires_at };
+        Ask::CreateToken { secret, name, scope, lasts } => {
+            let new = tokens::New { secret: *secret, name, scope: *scope, lasts: *lasts };
             tokens::create(tx, actor, &new, now, ids)
         }
         Ask::RevokeToken { id } => tokens::revoke(tx, actor, *id, now),
@@ -130,7 +131,7 @@ fn asked(
             sessions::follow_link(tx, actor, link, *session, now, ids)
         }
         Ask::OpenSession { secret } => sessions::open(tx, actor, *secret, now, ids),
-        Ask::CloseSession { id } => sessions::close(tx, actor, *id, now),
+        Ask::CloseSession { id, why } => sessions::close(tx, actor, *id, *why, now),
         Ask::TakeWebhook { webhook } => webhooks::take(tx, webhook, now),
     }
 }

@@ -28,7 +28,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::middleware::from_fn_with_state;
 use cmux_core::report::{Answer, Report};
-use cmux_core::settings::{Limits, OWN_NAME, Settings, WebhookSource};
+use cmux_core::settings::{Limits, Settings, WebhookSource};
 use cmux_core::time::Timestamp;
 use cmux_core::visit::Names;
 use cmux_drivers::home::Home;
@@ -136,11 +136,6 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         .with_state(app.clone())
 }
 
-/// Returns the address that is cmux's alone, or else the first.
-fn own_name(origins: &[String]) -> Option<&String> {
-    origins.iter().find(|origin| origin.contains(OWN_NAME)).or(origins.first())
-}
-
 impl App {
     pub(crate) fn new(
         facts: Facts,
@@ -150,12 +145,14 @@ impl App {
     ) -> App {
         let port = facts.port;
         let document = openapi::document(&routes::all(), &facts.version, &cookie_name(port));
-        let origins = settings.allowed_origins(port);
         App {
             site: Site::of(&facts.home),
-            browser_address: own_name(&origins).cloned().unwrap_or_default(),
-            address: origins.first().cloned().unwrap_or_default(),
-            names: Names { hosts: settings.allowed_hosts(port), origins },
+            browser_address: settings.browser_address(port),
+            address: settings.address(port),
+            names: Names {
+                hosts: settings.allowed_hosts(port),
+                origins: settings.allowed_origins(port),
+            },
             is_secure: settings.tls.is_some(),
             limits: settings.limits,
             webhooks: settings.webhooks.clone(),

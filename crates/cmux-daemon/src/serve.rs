@@ -21,6 +21,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{Semaphore, watch};
@@ -41,6 +42,9 @@ const HEAD_MAX: usize = 64 << 10;
 
 /// How many headers a request may have.
 const HEADERS_MAX: usize = 100;
+
+/// How much the system holds of what was sent to a client at the port, in bytes.
+const SEND_BUFFER: usize = 256 << 10;
 
 /// How long a client may leave an answer lying before more of it can be sent.
 const TAKE_WITHIN: Duration = Duration::from_secs(20);
@@ -144,6 +148,8 @@ async fn at_port(listener: TcpListener, house: House) {
     while let Some((stream, remote)) = guests.next(|| listener.accept()).await {
         // Answers are short, and each is waited for.
         let _ = stream.set_nodelay(true);
+        // The system would hold megabytes for one that does not read, and let go of them in steps.
+        let _ = set_socket_send_buffer_size(&stream, SEND_BUFFER);
         let connection = Connection::at_port(stream.local_addr().ok(), remote, &guests.house.site);
         guests.welcome(stream, connection, guests.house.tls.clone());
     }

@@ -20,10 +20,10 @@ use cmux_core::run::RunToken;
 use cmux_core::session::{Session, SessionStanding};
 use cmux_core::time::Timestamp;
 use cmux_core::token::{Token, TokenStanding};
+use cmux_drivers::clock;
 use cmux_drivers::home::Home;
 use cmux_drivers::peer::{self, Peer};
 use cmux_drivers::process::{Process, TcpClient, tcp_client};
-use cmux_drivers::{clock, password};
 use cmux_store::{StoreError, View, runs, sessions, tokens};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
@@ -61,13 +61,13 @@ pub(crate) struct Site {
 }
 
 /// What is found out once, when it is first asked for.
-type Finding<T> = Shared<BoxFuture<'static, T>>;
+type Settled<T> = Shared<BoxFuture<'static, T>>;
 
 /// A connection, and what is found out of its other end.
 #[derive(Debug)]
 pub(crate) enum Connection {
-    Socket { pid: u32, standing: Finding<Standing> },
-    Port { remote: SocketAddr, doubt: Finding<Option<Doubt>> },
+    Socket { pid: u32, standing: Settled<Standing> },
+    Port { remote: SocketAddr, doubt: Settled<Option<Doubt>> },
 }
 
 /// What a request shows.
@@ -85,8 +85,6 @@ enum Known {
     Token(Token),
     Run(RunToken),
     Session(Session),
-    /// A session that is over.
-    Over,
     Nothing,
 }
 
@@ -244,20 +242,13 @@ pub(crate) async fn principal(
     let found = match shown {
         Shown::Nothing => return unshown(connection.standing().await),
         Shown::Token(secret) => app.read(move |view| find_token(view, &secret)).await?,
-        Shown::Cookies(secrets) => {
-            let home = app.facts.home.clone();
-            app.read(move |view| find_session(view, &secrets, password::set_at(&home))).await?
-        }
+        Shown::Cookies(secrets) => app.read(move |view| find_session(view, &secrets)).await?,
     };
     let now = clock::wall();
     let principal = match found {
         Known::Token(token) => by_token(&token, now)?,
         Known::Run(run) => by_run(&run, connection.standing().await)?,
         Known::Session(session) => by_session(&session, now)?,
-        Known::Over => {
-            let detail = "this login is over; `cmux open` gives a new link";
-            return Err(Oops::unauthorised("revoked-credential", detail));
-        }
         Known::Nothing => {
             return Err(Oops::unauthorised("bad-credential", "what was shown is not known here"));
         }
@@ -353,22 +344,18 @@ fn find_token(view: View<'_>, secret: &Digest) -> Result<Known, StoreError> {
     Ok(runs::find(view, secret)?.map_or(Known::Nothing, Known::Run))
 }
 
-/// Returns the first session that one of `secrets` opens, one that is over only if there is no other. A
-/// login by a password that was changed since is none.
-fn find_session(
-    view: View<'_>,
-    secrets: &[Digest],
-    password_set_at: Option<Timestamp>,
-) -> Result<Known, StoreError> {
-    let mut over = Known::Nothing;
+/// Returns the first session that one of `secrets` opens, one that is over only if there is no other.
+fn find_session(view: View<'_>, secrets: &[Digest]) -> Result<Known, StoreError> {
+    let mut found = Known::Nothing;
     for secret in secrets {
         let Some(session) = sessions::find_by_secret(view, secret)? else { continue };
-        if session.over.is_none() && session.outlives(password_set_at) {
-            return Ok(Known::Session(session));
+        let is_over = session.over.is_some();
+        found = Known::Session(session);
+        if !is_over {
+            break;
         }
-        over = Known::Over;
     }
-    Ok(over)
+    Ok(found)
 }
 
 fn by_token(token: &Token, now: Timestamp) -> Result<Principal, Oops> {

@@ -442,7 +442,7 @@ impl World {
 
 fn create_token() -> Ask {
     let secret = Digest::of(b"token");
-    Ask::CreateToken { secret, name: "ci".to_owned(), scope: TokenScope::Send, expires_at: None }
+    Ask::CreateToken { secret, name: "ci".to_owned(), scope: TokenScope::Send, lasts: None }
 }
 
 fn follow(who: &str) -> Ask {

@@ -56,11 +56,11 @@ fn what_is_refused_stores_nothing() {
     let long = Webhook { delivery: "x".repeat(1_000), ..webhook("1", "body") };
     for (ask, expected) in [
         (create("", None), bad(BadToken::Name)),
-        (create("x", Some(NOW)), bad(BadToken::ExpiresInThePast)),
-        (create("x", Some(Timestamp(i64::MAX))), bad(BadToken::ExpiresTooLate)),
+        (create("x", Some(Duration::ZERO)), bad(BadToken::ExpiresInThePast)),
+        (create("x", Some(Duration::MAX)), bad(BadToken::ExpiresTooLate)),
         (Ask::RevokeToken { id: token }, Refused::NoToken(token)),
         (follow("a"), Refused::NoLink),
-        (Ask::CloseSession { id: session }, Refused::NoSession),
+        (Ask::CloseSession { id: session, why: OverWhy::Closed }, Refused::NoSession),
         (Ask::TakeWebhook { webhook: long.clone() }, long.check().unwrap_err().into()),
     ] {
         assert_eq!(door.ask(ask.clone()), Err(Denied::Refused(expected)), "{ask:?}");
@@ -109,10 +109,10 @@ fn a_session_by_password_is_opened_once_and_closed_once() {
     let opened = door.session(open.clone());
     assert_eq!(opened.how, SessionHow::Password);
     assert_eq!(door.session(open.clone()), opened);
-    let closed = door.session(Ask::CloseSession { id: opened.id });
+    let closed = door.session(Ask::CloseSession { id: opened.id, why: OverWhy::Closed });
     assert_eq!(closed.over.map(|over| over.why), Some(OverWhy::Closed));
     door.now = NOW + Duration::from_secs(1);
-    assert_eq!(door.session(Ask::CloseSession { id: opened.id }), closed);
+    assert_eq!(door.session(Ask::CloseSession { id: opened.id, why: OverWhy::Closed }), closed);
     assert_eq!(door.session(open), closed);
     assert_eq!(door.told(), ["session.opened by operator", "session.over by operator"]);
 }
@@ -209,9 +209,9 @@ fn payloads_go_a_portion_a_turn_and_each_is_told() {
     assert_eq!(told, [format!(r#"{{"rows":{PRUNE_MAX}}}"#), r#"{"rows":20}"#.to_owned()]);
 }
 
-fn create(name: &str, expires_at: Option<Timestamp>) -> Ask {
+fn create(name: &str, lasts: Option<Duration>) -> Ask {
     let (secret, name) = (Digest::of(b"token"), name.to_owned());
-    Ask::CreateToken { secret, name, scope: TokenScope::Send, expires_at }
+    Ask::CreateToken { secret, name, scope: TokenScope::Send, lasts }
 }
 
 fn make_link() -> Ask {

@@ -7,12 +7,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use argon2::Argon2;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{Error, PasswordHasher, PasswordVerifier};
-use cmux_core::time::Timestamp;
+use cmux_core::digest::Digest;
 
 use crate::home::Home;
 use crate::private::{self, PrivateError};
@@ -80,11 +79,10 @@ pub fn is_set(home: &Home) -> Result<bool, PasswordError> {
     Ok(read(home)?.is_some())
 }
 
-/// Returns when the password of `home` was last set, if it has one.
-pub fn set_at(home: &Home) -> Option<Timestamp> {
-    let modified = fs::metadata(home.password()).and_then(|file| file.modified()).ok()?;
-    let since_1970 = modified.duration_since(SystemTime::UNIX_EPOCH).ok()?;
-    Some(Timestamp(i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX)))
+/// Returns the digest of what is kept of the password of `home`, if it has one: another password, or the
+/// same set again, has another.
+pub fn digest(home: &Home) -> Result<Option<Digest>, PasswordError> {
+    Ok(read(home)?.map(|hash| Digest::of(hash.to_string().as_bytes())))
 }
 
 /// Returns whether `password` is that of `home`. Without one, none is.

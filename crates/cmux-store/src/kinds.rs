@@ -32,6 +32,7 @@ pub(crate) fn name(what: &What) -> &'static str {
         What::LinkReused { .. } => "link.reused",
         What::SessionOpened { .. } => "session.opened",
         What::SessionOver { .. } => "session.over",
+        What::PasswordChanged { .. } => "password.changed",
         What::WebhookReceived { .. } => "webhook.received",
         What::DoorRefused { .. } => "door.refused",
     }
@@ -47,6 +48,7 @@ pub(crate) fn subject(event: &Event) -> Option<String> {
         | What::SessionOpened { session, .. }
         | What::SessionOver { session, .. } => Some(format!("session:{session}")),
         What::DaemonStarted { .. }
+        | What::PasswordChanged { .. }
         | What::DaemonStopping { .. }
         | What::ClockJumped { .. }
         | What::ProjectAdded { .. }
@@ -90,6 +92,7 @@ pub(crate) fn data(what: &What) -> Value {
         }),
         What::DaemonStopping { why } => json!({"why": stop_reason(*why)}),
         What::ClockJumped { by_ms } => json!({"by_ms": by_ms}),
+        What::PasswordChanged { set } => json!({"set": set}),
         What::ProjectAdded { name, root } | What::ProjectRemoved { name, root } => {
             json!({"name": name, "root": root})
         }

@@ -54,6 +54,12 @@ pub fn page(
     query.query_and_then(params![after, limit], read)?.collect()
 }
 
+/// Returns the sessions that a password opened and that are not over.
+pub fn by_password(view: View<'_>) -> Result<Vec<Session>, StoreError> {
+    let sql = "SELECT * FROM sessions WHERE how = 'password' AND over_at IS NULL ORDER BY id";
+    view.db.prepare_cached(sql)?.query_and_then([], read)?.collect()
+}
+
 /// Ends every session that is not over, and every link.
 pub(crate) fn end_all(tx: &Tx<'_>, now: Timestamp) -> Result<(), StoreError> {
     let sql = "UPDATE sessions SET over_at = ?1, over_why = 'revoked' WHERE over_at IS NULL";

@@ -23,6 +23,7 @@ use crate::health::Health;
 use crate::link::Link;
 use crate::problem::Problem;
 use crate::project::{NewProject, Project, Projects};
+use crate::session::Sessions;
 use crate::store::{Archive, Audit, Backup, Check, NewArchive, NewBackup};
 use crate::stream::Stream;
 use crate::token::{MadeToken, NewToken, Tokens};
@@ -170,6 +171,21 @@ impl Client {
     }
 
     /// Makes a one-time link to the dashboard.
+    /// Has the daemon take note that the password was set or cleared.
+    pub async fn note_password(&self) -> Result<(), ClientError> {
+        self.ask(Method::POST, "/api/password", None::<&()>).await.map(|_| ())
+    }
+
+    pub async fn sessions(&self, after: Option<&str>) -> Result<Sessions, ClientError> {
+        let query = query(&[("cursor", after)]);
+        self.get(&format!("/api/sessions{query}")).await
+    }
+
+    pub async fn close_session(&self, id: &str) -> Result<(), ClientError> {
+        let path = format!("/api/sessions/{}", escape(id));
+        self.ask(Method::DELETE, &path, None::<&()>).await.map(|_| ())
+    }
+
     pub async fn make_link(&self) -> Result<Link, ClientError> {
         self.send(Method::POST, "/api/links", None::<&()>).await
     }

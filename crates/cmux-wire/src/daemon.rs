@@ -19,6 +19,9 @@ pub struct DaemonStatus {
     pub guard_pid: Option<u32>,
     pub version: String,
     pub port: Option<u16>,
+    /// Where browsers and scripts find it, if it runs: `http://127.0.0.1:8000`.
+    #[serde(default)]
+    pub address: Option<String>,
     pub home: String,
     pub started_at: Option<Time>,
     /// Why nothing but reading is possible, if that is so.

@@ -95,6 +95,7 @@ fn said_of_cmux() -> Vec<(&'static str, Value)> {
     };
     let daemon = daemon::DaemonStatus {
         starting: false,
+        address: Some(text()),
         running: true,
         ready: false,
         pid: Some(1),

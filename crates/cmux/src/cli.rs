@@ -72,6 +72,9 @@ enum Command {
     /// Make, list and revoke tokens for scripts that use the API
     #[command(subcommand)]
     Token(cmd::token::Token),
+    /// List and log out browsers
+    #[command(subcommand)]
+    Session(cmd::session::Session),
     /// Show the log of everything that happened
     #[command(after_help = "Examples:\n  cmux events -f                follow the log\n  \
                             cmux events --kind project.   all that concerns projects\n  \
@@ -112,6 +115,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Daemon(daemon) => daemon.run(&cli.common, say),
         Command::Project(project) => project.run(&cli.common, say),
         Command::Token(token) => token.run(&cli.common, say),
+        Command::Session(session) => session.run(&cli.common, say),
         Command::Events(events) => events.run(&cli.common, say),
         Command::Audit(audit) => return finish(audit.run(&cli.common, say)),
         Command::Db(db) => return finish(db.run(&cli.common, say)),

@@ -10,6 +10,7 @@ pub(crate) mod launch;
 pub(crate) mod open;
 pub(crate) mod password;
 pub(crate) mod project;
+pub(crate) mod session;
 pub(crate) mod start;
 pub(crate) mod status;
 pub(crate) mod stop;

@@ -15,6 +15,8 @@ export type DaemonStatus = {
   guard_pid: number | null;
   version: string;
   port: number | null;
+  /** Where browsers and scripts find it, if it runs: `http://127.0.0.1:8000`. */
+  address: string | null;
   home: string;
   started_at: Time | null;
   /** Why nothing but reading is possible, if that is so. */

@@ -13,7 +13,7 @@ pub const HOSTS_MAX: usize = 64;
 
 /// A name of the loopback that is cmux's alone. Browsers keep cookies by name and send them to every port:
 /// under this one, no other server of this machine is likely to be opened.
-pub const OWN_NAME: &str = "cmux.localhost";
+const OWN_NAME: &str = "cmux.localhost";
 
 /// The longest name there is, in bytes, as DNS has it.
 const NAME_MAX: usize = 253;
@@ -111,6 +111,33 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// Returns where browsers and scripts find the daemon at `port`, without a slash at the end. Where other
+    /// machines can reach it, that is a name that was set for it, as its certificate has one.
+    pub fn address(&self, port: u16) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        let host = match (self.host.to_canonical().is_loopback(), self.hosts.first()) {
+            (false, Some(name)) => match split_port(name) {
+                (_, Some(_)) => name.clone(),
+                (name, None) => format!("{name}:{port}"),
+            },
+            (true, _) => format!("{}:{port}", name_of(self.host)),
+            (false, None) if self.host.is_unspecified() => format!("127.0.0.1:{port}"),
+            (false, None) => format!("{}:{port}", name_of(self.host)),
+        };
+        format!("{scheme}://{host}")
+    }
+
+    /// Returns the same for a browser on this machine: under a name by which it shares no cookie with other
+    /// ports, where no certificate asks for another.
+    pub fn browser_address(&self, port: u16) -> String {
+        match self.host.to_canonical().is_loopback() && self.tls.is_none() {
+            true => format!("http://{OWN_NAME}:{port}"),
+            false => self.address(port),
+        }
+    }
+}
+
 /// Returns `address` as it is written in a URL.
 fn name_of(address: IpAddr) -> String {
     match address {
@@ -154,6 +181,32 @@ fn split_port(text: &str) -> (&str, Option<&str>) {
 mod tests {
     use super::*;
     use crate::settings::{TlsFiles, Value};
+
+    #[test]
+    fn the_daemon_says_where_it_is_found() {
+        let at = |host: &str, tls: bool, hosts: &[&str]| {
+            let tls = tls.then(crate::settings::TlsFiles::default);
+            let hosts = hosts.iter().map(|&name| name.to_owned()).collect();
+            let settings =
+                Settings { host: host.parse().unwrap(), tls, hosts, ..Settings::default() };
+            (settings.address(8000), settings.browser_address(8000))
+        };
+        let check = |(address, browser): (String, String), expected: &str, in_browser: &str| {
+            assert_eq!((address.as_str(), browser.as_str()), (expected, in_browser));
+        };
+        let own = "http://cmux.localhost:8000";
+        check(at("127.0.0.1", false, &[]), "http://127.0.0.1:8000", own);
+        check(at("127.0.0.1", false, &["a.example"]), "http://127.0.0.1:8000", own);
+        check(at("::1", false, &[]), "http://[::1]:8000", own);
+        let named = "https://a.example:8000";
+        check(at("0.0.0.0", true, &["a.example"]), named, named);
+        let ported = "https://a.example:443";
+        check(at("0.0.0.0", true, &["a.example:443"]), ported, ported);
+        let here = "https://127.0.0.1:8000";
+        check(at("0.0.0.0", true, &[]), here, here);
+        let there = "https://192.0.2.7:8000";
+        check(at("192.0.2.7", true, &[]), there, there);
+    }
 
     #[test]
     fn only_with_tls_and_a_password_may_others_reach_it() {

@@ -6,9 +6,13 @@ use cmux_core::id::{EventId, NewIds, SessionId};
 use cmux_core::report::{Answer, Refused};
 use cmux_core::session::{Followed, Link, OverWhy, Session, SessionHow};
 use cmux_core::time::Timestamp;
-use cmux_store::{StoreError, Tx, links, sessions};
+use cmux_store::{StoreError, Tx, links, sessions, settings};
+use serde_json::{Value, json};
 
 use crate::hear::Heard;
+
+/// The setting that remembers which password there is.
+const PASSWORD: &str = "door.password";
 
 /// Asking twice is asking once: whoever has the secret is given the link that was made for it.
 pub(super) fn make_link(
@@ -82,16 +86,38 @@ pub(super) fn close(
     tx: &mut Tx<'_>,
     actor: &Actor,
     id: SessionId,
+    why: OverWhy,
     now: Timestamp,
 ) -> Result<Heard, StoreError> {
     let Some(session) = sessions::find(tx.view(), id)? else {
         return Ok(Heard::refused(Refused::NoSession));
     };
-    let Some(closed) = session.end(OverWhy::Closed, now) else {
+    let Some(closed) = session.end(why, now) else {
         return Ok(Heard::told(Answer::Session(session)));
     };
     end(tx, actor, &closed, None, now)?;
     Ok(Heard::kept(Answer::Session(closed)))
+}
+
+/// Who came in by a password goes with it. That the same one is there still changes nothing.
+pub(super) fn password_is(
+    tx: &mut Tx<'_>,
+    digest: Option<Digest>,
+    now: Timestamp,
+) -> Result<Heard, StoreError> {
+    let said = digest.map_or(Value::Null, |digest| json!(digest.hex()));
+    if settings::find(tx.view(), PASSWORD)?.unwrap_or(Value::Null) == said {
+        return Ok(Heard::new([]));
+    }
+    settings::save(tx, PASSWORD, &said)?;
+    let changed = Event::own(What::PasswordChanged { set: digest.is_some() });
+    let cause = tx.append(&changed, now)?;
+    for session in sessions::by_password(tx.view())? {
+        if let Some(over) = session.end(OverWhy::Revoked, now) {
+            end(tx, &Actor::Cmux, &over, Some(cause), now)?;
+        }
+    }
+    Ok(Heard::new([]))
 }
 
 fn begin(

@@ -1,5 +1,7 @@
 //! What is asked of tokens.
 
+use std::time::Duration;
+
 use cmux_core::digest::Digest;
 use cmux_core::event::{Actor, Event, What};
 use cmux_core::id::{NewIds, TokenId};
@@ -15,7 +17,7 @@ pub(super) struct New<'a> {
     pub(super) secret: Digest,
     pub(super) name: &'a str,
     pub(super) scope: TokenScope,
-    pub(super) expires_at: Option<Timestamp>,
+    pub(super) lasts: Option<Duration>,
 }
 
 /// Asking twice is asking once: whoever has the secret is given the token that was made for it.
@@ -26,14 +28,15 @@ pub(super) fn create(
     now: Timestamp,
     ids: &mut dyn NewIds,
 ) -> Result<Heard, StoreError> {
-    let New { secret, name, scope, expires_at } = *new;
+    let New { secret, name, scope, lasts } = *new;
     if let Some(made) = tokens::find_by_secret(tx.view(), &secret)? {
-        return Ok(match made.asked_again(name, scope, expires_at) {
+        return Ok(match made.asked_again(name, scope, lasts) {
             Ok(made) => Heard::told(Answer::Token(made)),
             Err(why) => Heard::refused(why),
         });
     }
     let id = TokenId::new(ids.ulid());
+    let expires_at = lasts.map(|lasts| now + lasts);
     let token = match Token::new(id, name, scope, secret, expires_at, now) {
         Ok(token) => token,
         Err(why) => return Ok(Heard::refused(why)),

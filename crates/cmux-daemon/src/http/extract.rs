@@ -63,11 +63,7 @@ pub(crate) async fn read_json<T: DeserializeOwned>(
     max: usize,
 ) -> Result<T, Oops> {
     if !is_json(request.headers()) {
-        return Err(Oops::new(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "not-json",
-            "the body must be JSON, and say so with `Content-Type: application/json`",
-        ));
+        return Err(Oops::not_json());
     }
     let bytes = read(app, request, max).await?;
     let bad = |detail: String| Oops::new(StatusCode::BAD_REQUEST, "bad-body", detail);
@@ -84,7 +80,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Query<T>, Oops> {
         let read = axum::extract::Query::<T>::from_request_parts(parts, state).await;
-        let refused = |why: QueryRejection| Oops::bad_request(why.body_text());
+        let refused = |why: QueryRejection| Oops::bad_request(plainly("query", &why.body_text()));
         read.map(|axum::extract::Query(query)| Query(query)).map_err(refused)
     }
 }
@@ -94,7 +90,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Named<T
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Named<T>, Oops> {
         let read = axum::extract::Path::<T>::from_request_parts(parts, state).await;
-        let refused = |why: PathRejection| Oops::bad_request(why.body_text());
+        let refused = |why: PathRejection| Oops::bad_request(plainly("path", &why.body_text()));
         read.map(|axum::extract::Path(named)| Named(named)).map_err(refused)
     }
 }
@@ -126,6 +122,12 @@ async fn make_room(room: &Room, bytes: usize) -> Result<OwnedSemaphorePermit, Oo
     made.ok().and_then(Result::ok).ok_or_else(Oops::crowded)
 }
 
+/// Returns what a framework says of a `what` that does not fit, without how it found out.
+fn plainly(what: &str, said: &str) -> String {
+    let found = said.rsplit_once("query string: ").map_or(said, |(_, found)| found);
+    format!("the {what} does not fit: {found}")
+}
+
 fn too_long(max: usize) -> Oops {
     let detail = match max >> 20 {
         0 => format!("the body is longer than {} KiB", max >> 10),
@@ -136,7 +138,7 @@ fn too_long(max: usize) -> Oops {
 }
 
 /// Returns whether the body says that it is JSON: `application/json`, or `application/…+json`.
-fn is_json(headers: &HeaderMap) -> bool {
+pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let kind = kind.and_then(|kind| kind.split(';').next()).map(|kind| kind.trim().to_lowercase());
     kind.and_then(|kind| {

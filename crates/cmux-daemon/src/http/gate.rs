@@ -14,6 +14,7 @@ use cmux_core::principal::{Need, Principal};
 use cmux_core::visit::{Foreign, Visit};
 
 use crate::http::App;
+use crate::http::extract::is_json;
 use crate::http::problem::Oops;
 use crate::inbox::since_boot;
 use crate::refusals::Refusal;
@@ -91,6 +92,12 @@ fn judge(app: &App, head: &Parts) -> Result<(), Oops> {
         let detail = format!("a path has at most {PATH_MAX} bytes, and a query {QUERY_MAX}");
         return Err(Oops::new(StatusCode::URI_TOO_LONG, "uri-too-long", detail));
     }
+    // Where nothing is read, nothing else may be sent either; a webhook is as its source has it.
+    let is_webhook = uri.path().starts_with("/api/webhooks/");
+    let is_other = head.headers.contains_key(header::CONTENT_TYPE) && !is_json(&head.headers);
+    if is_other && !is_webhook && !is_safe(&head.method) {
+        return Err(Oops::not_json());
+    }
     match connection_of(head)? {
         // No page can reach it, and no name leads to it.
         Connection::Socket { .. } => Ok(()),
@@ -116,10 +123,14 @@ fn visit(head: &Parts, port: u16) -> Visit<'_> {
         fetch_site: said(headers, &HeaderName::from_static("sec-fetch-site")),
         fetch_mode: said(headers, &HeaderName::from_static("sec-fetch-mode")),
         is_page: !path.starts_with("/api/") && path != "/metrics",
-        is_safe: matches!(head.method, Method::GET | Method::HEAD),
+        is_safe: is_safe(&head.method),
         is_upgrade: headers.contains_key(header::UPGRADE),
         has_cookie: who::cookies(headers, port).next().is_some(),
     }
+}
+
+fn is_safe(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
 }
 
 /// Returns by what name cmux is called. If the request's first line has one too, both must be the same.

@@ -28,6 +28,9 @@ const WRITTEN_WITHIN: Duration = Duration::from_secs(5);
 /// within a second.
 const WRITE_WITHIN: Duration = Duration::from_millis(700);
 
+/// What other machines are told of what is wrong: paths of this one are not for them.
+const FAR: &str = "`cmux status` on its own machine says why";
+
 /// How long tmux is taken to be as it was found.
 const TMUX_FRESH: Duration = Duration::from_mins(1);
 
@@ -40,10 +43,14 @@ pub(crate) async fn live() -> &'static str {
 }
 
 /// Answers that it is ready for traffic, or why not.
-pub(crate) async fn ready(State(app): State<Arc<App>>) -> Response {
+pub(crate) async fn ready(
+    State(app): State<Arc<App>>,
+    Extension(connection): Extension<Arc<Connection>>,
+) -> Response {
     match (kernel(&app).why, store(&app).why) {
         (None, None) => "ok\n".into_response(),
         (Some(why), _) | (None, Some(why)) => {
+            let why = if connection.is_near() { why } else { FAR.to_owned() };
             (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")).into_response()
         }
     }
@@ -56,10 +63,9 @@ pub(crate) async fn show(
     let (store, tmux) = tokio::join!(written(&app), tmux(&app));
     let parts = [kernel(&app), store, tmux, router(&app), pages::health()];
     let healthy = parts.iter().all(|part| part.why.is_none());
-    // Paths of this machine are not for others.
     let is_near = connection.is_near();
     let [kernel, store, tmux, router, frontend] = parts.map(|part| match part.why {
-        Some(_) if !is_near => Part::degraded("`cmux status` on its own machine says why"),
+        Some(_) if !is_near => Part::degraded(FAR),
         Some(_) | None => part,
     });
     let (status, condition) = match healthy {

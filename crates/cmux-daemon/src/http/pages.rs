@@ -48,10 +48,27 @@ pub(crate) fn stale() -> Response {
 
 /// Returns whether the pages are there to be shown.
 pub(crate) fn health() -> Part {
-    let is_whole = |page: &str| page.starts_with("<!doctype html>") && page.contains("</html>");
-    if [INDEX, LOGIN, STALE].into_iter().all(is_whole) && !STYLE.is_empty() {
+    judge(&[INDEX, LOGIN, STALE])
+}
+
+fn judge(pages: &[&str]) -> Part {
+    let is_whole = |page: &&str| page.starts_with("<!doctype html>") && page.contains("</html>");
+    if pages.iter().all(is_whole) {
         Part::healthy()
     } else {
         Part::degraded("this cmux was built without its pages: build it again")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_that_are_not_whole_are_told() {
+        assert_eq!(health(), Part::healthy());
+        for broken in ["", "<!doctype html><html>", "404"] {
+            assert!(judge(&[INDEX, broken]).why.is_some(), "{broken}");
+        }
     }
 }

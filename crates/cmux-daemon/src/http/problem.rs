@@ -58,6 +58,11 @@ impl Oops {
         Oops::new(StatusCode::SERVICE_UNAVAILABLE, "starting", detail).and_retry(SOON)
     }
 
+    pub(crate) fn not_json() -> Oops {
+        let detail = "the body must be JSON, and say so with `Content-Type: application/json`";
+        Oops::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", detail)
+    }
+
     /// All places are taken.
     pub(crate) fn too_many_connections() -> Oops {
         let detail = "there are too many connections: close some, and try again";

@@ -91,6 +91,12 @@ fn door_routes() -> Vec<Route> {
             .takes::<Login>()
             .answers::<Session>(201, "Let in: the cookie is set.")
             .refuses(&[401, 429, 500, 507]),
+        post("/api/password", "notePassword", sessions::password_changed)
+            .needs(Need::Person)
+            .says(
+                "Takes note that the password was set or cleared, and puts out who came in by it.",
+            )
+            .answers_nothing(204, "It is noted."),
         post("/api/links", "makeLink", sessions::make_link)
             .needs(Need::Person)
             .says("Makes a link that lets a browser in, once and within two minutes.")
@@ -147,7 +153,7 @@ fn daemon_routes() -> Vec<Route> {
             .says("The daemon itself.")
             .answers::<DaemonStatus>(200, "How it is."),
         post("/api/daemon/stop", "stopDaemon", status::stop)
-            .needs(Need::Operate)
+            .needs(Need::Person)
             .says("Stops the daemon.")
             .answers::<Stopping>(202, "It stops."),
         get("/api/store/check", "checkStore", store::check)
@@ -165,7 +171,7 @@ fn daemon_routes() -> Vec<Route> {
             .answers::<Backup>(201, "The copy.")
             .refuses(&[422]),
         post("/api/store/archives", "archiveLog", store::archive)
-            .needs(Need::Operate)
+            .needs(Need::Person)
             .says("Moves old events into a file of the daemon's machine.")
             .takes::<NewArchive>()
             .answers::<Archive>(201, "The file.")

@@ -12,7 +12,7 @@ use cmux_core::id::{BadId, SessionId};
 use cmux_core::pace::Pace;
 use cmux_core::principal::Principal;
 use cmux_core::report::{Answer, Ask, Refused, Report};
-use cmux_core::session::{SESSION_TTL, Session, SessionHow, SessionStanding};
+use cmux_core::session::{OverWhy, SESSION_TTL, Session, SessionHow, SessionStanding};
 use cmux_drivers::{clock, password};
 use cmux_store::sessions;
 use cmux_wire::link::Link;
@@ -112,8 +112,8 @@ pub(crate) async fn log_in(
 ) -> Result<Response, Oops> {
     let place = format!("passwords from {}", connection.from());
     app.turnstile.pass(&place, TRIES, since_boot()).map_err(Oops::too_fast)?;
-    app.turnstile.pass("passwords", ALL_TRIES, since_boot()).map_err(Oops::too_fast)?;
     let login: wire::Login = read_json(&app, request, LOGIN_MAX).await?;
+    app.turnstile.pass("passwords", ALL_TRIES, since_boot()).map_err(Oops::too_fast)?;
     let home = app.facts.home.clone();
     let checked = tokio::task::spawn_blocking(move || password::verify(&home, &login.password));
     let is_right = checked.await.map_err(|error| Oops::internal("password", &error))?;
@@ -128,6 +128,16 @@ pub(crate) async fn log_in(
     let Answer::Session(session) = answer else { return Err(unexpected(&answer)) };
     let said = (StatusCode::CREATED, Json(say(&session, true)));
     Ok(let_in(&app, &cookie, said.into_response()))
+}
+
+/// Takes note of a password that was set or taken away. It is read, not told.
+pub(crate) async fn password_changed(State(app): State<Arc<App>>) -> Result<StatusCode, Oops> {
+    let home = app.facts.home.clone();
+    let read = tokio::task::spawn_blocking(move || password::digest(&home)).await;
+    let digest = read.map_err(|error| Oops::internal("password", &error))?;
+    let digest = digest.map_err(|error| Oops::internal("password", &error))?;
+    app.ask(Report::PasswordIs { digest }).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// Gives a browser its cookie.
@@ -170,7 +180,8 @@ pub(crate) async fn close(
         (_, "current") => return Err(Oops::not_found("this is no browser")),
         (_, id) => parse(id)?,
     };
-    let ask = Ask::CloseSession { id };
+    let why = if is_own(&caller, id) { OverWhy::Closed } else { OverWhy::Revoked };
+    let ask = Ask::CloseSession { id, why };
     app.ask(Report::Asked { actor: caller.actor(), ask }).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -63,6 +63,7 @@ fn say_daemon(app: &App, files: &Files) -> DaemonStatus {
         guard_pid: files.guard_pid,
         version: facts.version.clone(),
         port: Some(facts.port),
+        address: Some(app.address.clone()),
         home: facts.home.root().display().to_string(),
         started_at: Some(Time::from_millis(facts.started_at.0)),
         safe_mode: facts.safe_mode.clone(),

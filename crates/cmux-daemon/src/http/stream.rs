@@ -229,6 +229,8 @@ impl Telling {
     /// Tells all events after the cursor that are in the store.
     async fn catch_up(&mut self) -> Result<(), Over> {
         loop {
+            // There may be hours of it, in which much can be revoked.
+            self.require_let_in().await?;
             let (cursor, filter) = (self.cursor, self.filter.clone());
             let found = self.feed.read(move |view| {
                 let archived = events::archived_after(view, cursor)?;

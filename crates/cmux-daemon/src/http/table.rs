@@ -185,6 +185,7 @@ impl Route {
         match self.body {
             Some(Body::Json(_)) => all.extend([413, 415]),
             Some(Body::Signed) => all.push(413),
+            None if self.method != Method::GET => all.push(415),
             None => {}
         }
         if self.need != Need::Nothing {

@@ -10,7 +10,6 @@ use cmux_core::digest::Digest;
 use cmux_core::id::{BadId, TokenId};
 use cmux_core::report::{Answer, Ask, Report};
 use cmux_core::token::{Token, TokenScope};
-use cmux_drivers::clock;
 use cmux_store::tokens;
 use cmux_wire::time::Time;
 use cmux_wire::token as wire;
@@ -60,7 +59,7 @@ pub(crate) async fn create(
         secret: Digest::of(secret.as_bytes()),
         name: new.name.unwrap_or_else(|| format!("a {} token", new.scope)),
         scope,
-        expires_at: new.expires_in_s.map(|span_s| clock::wall() + Duration::from_secs(span_s)),
+        lasts: new.expires_in_s.map(Duration::from_secs),
     };
     let answer = app.ask(Report::Asked { actor: caller.actor(), ask }).await?;
     let Answer::Token(token) = answer else { return Err(unexpected(&answer)) };

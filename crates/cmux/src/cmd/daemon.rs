@@ -126,6 +126,7 @@ fn status(home: &Home) -> Result<DaemonStatus, Fail> {
             Ok(DaemonStatus {
                 running: holder.is_some(),
                 starting: false,
+                address: None,
                 ready: false,
                 pid: holder.as_ref().map(|holder| holder.process.pid),
                 guard_pid: guard.map(|guard| guard.process.pid),

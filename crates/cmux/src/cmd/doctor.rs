@@ -9,6 +9,7 @@ use std::thread::{self, ScopedJoinHandle};
 use cmux_core::doctor::{DaemonState, Facts, Finding, Level, PortState, judge};
 use cmux_core::settings::Settings;
 use cmux_core::time::Timestamp;
+use cmux_daemon::boot;
 use cmux_drivers::home::Home;
 use cmux_drivers::lock::{self, Role};
 use cmux_drivers::process::port_holder;
@@ -59,6 +60,8 @@ fn look(home: &Home) -> Facts {
     let settings = place::settings(home);
     let config_error = settings.as_ref().err().map(|fail| fail.what.clone());
     let settings = settings.unwrap_or_default();
+    let config_error =
+        config_error.or(boot::may_open(home, &settings).err().map(|it| it.to_string()));
     let is_there = home.root().exists();
     let tools = Tools::look();
     let mut facts = Facts {

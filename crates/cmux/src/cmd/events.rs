@@ -81,17 +81,27 @@ impl Events {
 async fn follow(client: &Client, mut query: EventQuery, say: Say) -> Result<(), Fail> {
     loop {
         match client.follow(&query).await {
-            Ok(mut stream) => {
-                while let Ok(Some(told)) = stream.next().await {
-                    hear(told, &mut query, say)?;
+            Ok(mut stream) => loop {
+                match stream.next().await {
+                    Ok(Some(told)) => hear(told, &mut query, say)?,
+                    Ok(None) => break,
+                    Err(error) if passes(&error) => break,
+                    Err(error) => return Err(error.into()),
                 }
-            }
-            Err(ClientError::NoDaemon | ClientError::Broken(_) | ClientError::TimedOut(_)) => {}
-            Err(error @ (ClientError::Refused(_) | ClientError::Nonsense(_))) => {
-                return Err(error.into());
-            }
+            },
+            Err(error) if passes(&error) => {}
+            Err(error) => return Err(error.into()),
         }
         tokio::time::sleep(RETRY_AFTER).await;
+    }
+}
+
+/// Returns whether it may be otherwise in a moment: the daemon starts or stops, or has too much to do.
+fn passes(error: &ClientError) -> bool {
+    match error {
+        ClientError::NoDaemon | ClientError::Broken(_) | ClientError::TimedOut(_) => true,
+        ClientError::Refused(problem) => matches!(problem.status, 429 | 503),
+        ClientError::Nonsense(_) => false,
     }
 }
 

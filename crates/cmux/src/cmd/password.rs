@@ -6,16 +6,17 @@ use std::thread;
 use clap::Subcommand;
 use cmux_drivers::home::Home;
 use cmux_drivers::password;
+use cmux_wire::client::ClientError;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use serde::Serialize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level::emulate_default_handler;
 
-use crate::cli::Common;
+use crate::cli::{Common, wait};
 use crate::fail::{Code, Fail};
 use crate::place;
-use crate::say::{Say, aside};
+use crate::say::{Say, aside, clean};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Password {
@@ -50,6 +51,7 @@ impl Password {
             Password::Set => set(&home, say),
             Password::Clear => {
                 let was_set = password::clear(&home)?;
+                tell_daemon(&home)?;
                 say.show(&State { set: false }, |_| match was_set {
                     true => "the password is gone".to_owned(),
                     false => "no password was set".to_owned(),
@@ -71,7 +73,27 @@ fn set(home: &Home, say: Say) -> Result<(), Fail> {
     let password =
         if io::stdin().is_terminal() { typed()? } else { line(&mut io::stdin().lock())? };
     password::set(home, &password)?;
-    say.show(&State { set: true }, |_| "the password is set".to_owned())
+    let address = tell_daemon(home)?;
+    say.show(&State { set: true }, |_| match &address {
+        Some(address) => {
+            format!("the password is set; it is asked for at {}/login", clean(address))
+        }
+        None => "the password is set".to_owned(),
+    })
+}
+
+/// Tells the daemon, if one runs, so that whoever came in by another password is put out. Returns where it
+/// is found.
+fn tell_daemon(home: &Home) -> Result<Option<String>, Fail> {
+    wait(async {
+        let client = place::client(home);
+        match client.note_password().await {
+            Ok(()) => Ok(client.daemon().await?.address),
+            // The next one to start looks for itself.
+            Err(ClientError::NoDaemon) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    })
 }
 
 /// Asks for a password twice, without showing it.

@@ -1,8 +1,5 @@
 //! `cmux status`: everything at a glance.
 
-use std::net::SocketAddr;
-
-use cmux_drivers::home::Home;
 use cmux_wire::daemon::Status;
 
 use crate::cli::{Common, wait};
@@ -13,11 +10,11 @@ use crate::say::{Cell, Say, Tone, clean, count, plain, size, span, toned};
 pub(crate) fn run(common: &Common, say: Say) -> Result<(), Fail> {
     let home = place::home(common.home.as_deref())?;
     let status = wait(async { Ok(place::glance(&home).status().await?) })?;
-    say.show(&status, |it| tell(it, &home, say))
+    say.show(&status, |it| tell(it, say))
 }
 
 /// Returns `status` of the daemon of `home` in words.
-pub(crate) fn tell(status: &Status, home: &Home, say: Say) -> String {
+pub(crate) fn tell(status: &Status, say: Say) -> String {
     let mut text = say.table(&[daemon_row(status), store_row(status), projects_row(status)]);
     let rows: Vec<Vec<Cell>> = status
         .projects
@@ -36,11 +33,8 @@ pub(crate) fn tell(status: &Status, home: &Home, say: Say) -> String {
     for it in &status.store.notices {
         text += &notice(say, &it.text);
     }
-    if let Some(port) = status.daemon.port {
-        let settings = place::settings(home).unwrap_or_default();
-        let scheme = if settings.tls.is_some() { "https" } else { "http" };
-        let address = SocketAddr::new(settings.host, port);
-        text += &format!("\ndashboard  {scheme}://{address}/\n");
+    if let Some(address) = &status.daemon.address {
+        text += &format!("\ndashboard  {}/\n", clean(address));
     }
     text
 }

@@ -1,14 +1,12 @@
 //! `cmux token`: what scripts show the API to be let in.
 
-use std::net::SocketAddr;
 use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueEnum};
 use cmux_core::nearest::nearest;
 use cmux_drivers::clock;
-use cmux_drivers::home::Home;
 use cmux_wire::client::Client;
-use cmux_wire::token::{MadeToken, NewToken, Token as Wire, TokenScope, Tokens};
+use cmux_wire::token::{EXPIRES_IN_S_MAX, MadeToken, NewToken, Token as Wire, TokenScope, Tokens};
 
 use crate::cli::{Common, wait};
 use crate::fail::{Code, Fail};
@@ -16,7 +14,7 @@ use crate::place;
 use crate::say::{Cell, Say, Tone, aside, clean, plain, span, toned};
 
 /// The longest that a token may be asked for, in days; what is to outlive that is for ever.
-const DAYS_MAX: u64 = 36_500;
+const DAYS_MAX: u64 = EXPIRES_IN_S_MAX / (24 * 60 * 60);
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Token {
@@ -28,9 +26,13 @@ pub(crate) enum Token {
                       cmux token create --scope send --expires never --json | jq -r .secret"
     )]
     Create(Create),
-    /// List the tokens, without their secrets
+    /// List the tokens that are good, without their secrets
     #[command(after_help = "Example:\n  cmux token list --json | jq -r '.tokens[].id'")]
-    List,
+    List {
+        /// Also those that have expired or were revoked
+        #[arg(long)]
+        all: bool,
+    },
     /// Revoke a token: it is refused from now on
     #[command(after_help = "Exits 4 if there is none.\n\nExample:\n  cmux token revoke ci")]
     Revoke {
@@ -58,7 +60,7 @@ enum Scope {
     Read,
     /// Also send messages
     Send,
-    /// Also run agents and projects
+    /// Also change what there is: projects, agents, backups
     Operate,
 }
 
@@ -72,10 +74,11 @@ impl Token {
         let client = place::client(&home);
         wait(async {
             match self {
-                Token::Create(create) => create.run(&home, &client, say).await,
-                Token::List => {
-                    let tokens = all(&client).await?;
+                Token::Create(create) => create.run(&client, say).await,
+                Token::List { all: is_all } => {
                     let now_ms = clock::wall().0;
+                    let mut tokens = all(&client).await?;
+                    tokens.retain(|it| is_all || is_good(it, now_ms));
                     say.show(&Tokens { tokens, next: None }, |it| tell_all(it, now_ms, say))
                 }
                 Token::Revoke { token } => {
@@ -90,31 +93,30 @@ impl Token {
 }
 
 impl Create {
-    async fn run(self, home: &Home, client: &Client, say: Say) -> Result<(), Fail> {
+    async fn run(self, client: &Client, say: Say) -> Result<(), Fail> {
         let Create { name, scope, expires: Expires(expires_in_s) } = self;
         let made =
             client.create_token(&NewToken { name, scope: scope.into(), expires_in_s }).await?;
         say.show(&made, |it| clean(&it.secret))?;
         if !say.json {
-            let port = client.daemon().await.ok().and_then(|daemon| daemon.port);
-            let host = place::settings(home).unwrap_or_default().host;
-            aside(&tell_made(&made, port.map(|port| SocketAddr::new(host, port))));
+            let address = client.daemon().await.ok().and_then(|daemon| daemon.address);
+            aside(&tell_made(&made, address.as_deref().unwrap_or("http://HOST:PORT")));
         }
         Ok(())
     }
 }
 
 /// Returns what is to be known of a token beside its secret.
-fn tell_made(made: &MadeToken, door: Option<SocketAddr>) -> String {
+fn tell_made(made: &MadeToken, address: &str) -> String {
     let Wire { id, name, scope, expires_at, .. } = &made.token;
     let until = expires_at.map_or_else(|| "for ever".to_owned(), |at| format!("until {at}"));
-    let door = door.map_or_else(|| "HOST:PORT".to_owned(), |door| door.to_string());
     format!(
         "This is {id} ({}), good to {scope}, {until}. It is not shown again: keep it now.\n\
          To use it, with the secret in $TOKEN:\n  \
-         curl -H \"Authorization: Bearer $TOKEN\" http://{door}/api/projects\n\
+         curl -H \"Authorization: Bearer $TOKEN\" {}/api/projects\n\
          `cmux token revoke {id}` ends it.",
-        clean(name)
+        clean(name),
+        clean(address)
     )
 }
 
@@ -175,6 +177,10 @@ fn tell_all(tokens: &Tokens, now_ms: i64, say: Say) -> String {
         })
         .collect();
     say.table(&rows)
+}
+
+fn is_good(token: &Wire, now_ms: i64) -> bool {
+    token.revoked_at.is_none() && token.expires_at.is_none_or(|at| now_ms < at.millis())
 }
 
 /// Returns whether a token is good, and for how long.
@@ -243,7 +249,7 @@ mod tests {
             ("12h", Some(43_200)),
             ("30d", Some(EXPIRES_IN_S)),
             ("8w", Some(4_838_400)),
-            ("36500d", Some(3_153_600_000)),
+            ("3652d", Some(315_532_800)),
             ("007d", Some(604_800)),
             ("never", None),
         ] {
@@ -310,7 +316,7 @@ mod tests {
     #[test]
     fn what_is_told_of_a_new_token_is_not_its_secret() {
         let made = MadeToken { token: token("tok_1", "ci\u{1b}"), secret: "s3cret".to_owned() };
-        let told = tell_made(&made, Some(SocketAddr::from(([127, 0, 0, 1], 8000))));
+        let told = tell_made(&made, "http://127.0.0.1:8000");
         assert!(!told.contains("s3cret") && !told.contains('\u{1b}'), "{told}");
         for part in ["tok_1", "read", "for ever", "not shown again", "http://127.0.0.1:8000/api"] {
             assert!(told.contains(part), "{part} is not in {told}");

@@ -44,7 +44,7 @@ impl Up {
             let link = if self.open { Some(open::link(&home)?) } else { None };
             return say.json(&Brought { status, link });
         }
-        say.line(status::tell(&status, &home, say).trim_end())?;
+        say.line(status::tell(&status, say).trim_end())?;
         if self.open { open::open(&home, say, true) } else { Ok(()) }
     }
 }

@@ -149,7 +149,7 @@ fn answer(asked: &str) -> Value {
         }
         "GET /api/daemon" => json!({
             "running": true, "ready": true, "pid": null, "guard_pid": null, "version": "1",
-            "port": 8123, "home": "", "started_at": null, "safe_mode": null
+            "port": 8123, "address": "http://127.0.0.1:8123", "home": "", "started_at": null, "safe_mode": null
         }),
         _ => Value::Null,
     }

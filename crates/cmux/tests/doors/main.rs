@@ -16,6 +16,7 @@ mod links;
 mod projects;
 mod remote;
 mod roles;
+mod tenure;
 
 /// The real program.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_cmux");

@@ -54,14 +54,10 @@ fn everybody_may_call_exactly_the_routes_that_the_document_says() {
 }
 
 #[test]
-fn only_those_who_may_operate_stop_the_daemon() {
+fn only_the_person_stops_the_daemon() {
     type Asks = fn(&House) -> (Door, Request);
-    let asks: [(&str, Asks); 3] = [
+    let asks: [(&str, Asks); 2] = [
         ("the person", |house| (house.socket(), Request::new("POST", STOP))),
-        ("a script", |house| {
-            let secret = house.token("operate", None).secret;
-            (house.port(), Request::new("POST", STOP).with_token(&secret))
-        }),
         ("a browser", |house| {
             let request = Request::new("POST", STOP).with("Cookie", &house.cookie());
             (house.port(), request.with("Origin", &house.origin()))

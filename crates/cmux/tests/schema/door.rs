@@ -74,6 +74,12 @@ impl Door {
         self.request(method, path, &token, body)
     }
 
+    /// Asks something as the browser that has this cookie.
+    pub(crate) fn browse(&self, cookie: &str, path: &str, body: &str) -> Said {
+        let headers = format!("Cookie: {cookie}\r\nOrigin: http://{}\r\n", self.address());
+        self.request("POST", path, &headers, Some(body))
+    }
+
     fn request(&self, method: &str, path: &str, headers: &str, body: Option<&str>) -> Said {
         let mut stream = TcpStream::connect(self.address()).unwrap();
         let sent = body.map_or_else(String::new, |body| {

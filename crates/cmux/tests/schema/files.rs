@@ -75,7 +75,8 @@ fn sent(file: &Path) -> Value {
 #[track_caller]
 fn check(door: &Door, name: &str, path: &str, body: &Value, expected: u16) {
     let document = serde_json::from_str(&door.ask("GET", "/api/openapi.json", None).body).unwrap();
-    let said = door.ask("POST", path, Some(&body.to_string()));
+    // Some of them are for the person alone.
+    let said = door.browse(&door.enter(), path, &body.to_string());
     assert_eq!(said.status, expected, "{body}: {}", said.body);
     let responses = &operation(&document, name)["responses"];
     let response = &responses[said.status.to_string()];

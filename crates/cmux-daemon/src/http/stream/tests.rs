@@ -9,6 +9,9 @@ use cmux_wire::client::{Client, ClientError, EventQuery};
 use cmux_wire::stream::{Stream, Told};
 use tokio::net::UnixListener;
 
+use cmux_core::id::SessionId;
+use ulid::Ulid;
+
 use super::*;
 use crate::feed::Limits;
 use crate::feed::tests::World;
@@ -98,6 +101,17 @@ async fn a_client_that_sleeps_does_not_hold_up_the_end() {
     until(&hall.world.feed.counts.clients, 0).await;
 }
 
+#[tokio::test]
+async fn whoever_is_no_longer_let_in_is_told_nothing_of_what_was() {
+    let gone = SessionId::new(Ulid::from(1_u128));
+    let mut hall = Hall::open_for(Limits::default(), Principal::Browser { session: gone });
+    hall.world.tell(10, 10);
+    let mut stream = hall.follow(Some(0)).await.unwrap();
+    let (told, last) = listen(&mut stream, i64::MAX).await;
+    assert_eq!(told, Vec::<i64>::new());
+    assert!(matches!(last, Some(Notice::Hello { .. })), "{last:?}");
+}
+
 /// A place where a log is told, with as much patience as a test likes.
 struct Hall {
     world: World,
@@ -107,14 +121,19 @@ struct Hall {
 
 impl Hall {
     fn open(limits: Limits) -> Hall {
+        Hall::open_for(limits, Principal::Operator)
+    }
+
+    /// Opens a place to which this one comes.
+    fn open_for(limits: Limits, caller: Principal) -> Hall {
         let mut world = World::new();
         world.feed.limits = limits;
         let (closing, seen) = watch::channel(false);
         let feed = world.feed.clone();
         let come_in = move |Query(wanted): Query<Wanted>, upgrade: WebSocketUpgrade| {
-            let (feed, closing) = (feed.clone(), seen.clone());
+            let (feed, closing, caller) = (feed.clone(), seen.clone(), caller.clone());
             async move {
-                let (counted, caller) = (mpsc::channel(1).0, Principal::Operator);
+                let counted = mpsc::channel(1).0;
                 let leave = Leave { closing, counted, caller };
                 open(&feed, wanted, leave, upgrade).await
             }
