@@ -181,7 +181,7 @@ impl App {
     }
 
     /// Returns the same, having waited for it a while.
-    async fn awakened(&self) -> Result<&Awake, Oops> {
+    pub(crate) async fn awakened(&self) -> Result<&Awake, Oops> {
         timeout(AWAKE_WITHIN, self.awake.wait()).await.map_err(|_| Oops::starting())
     }
 

@@ -85,7 +85,8 @@ impl SmallDisk {
             let runtime =
                 tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             let status = runtime.block_on(self.client().daemon()).ok()?;
-            (status.pid == Some(daemon.pid().cast_unsigned())).then_some(())
+            let is_it = status.pid == Some(daemon.pid().cast_unsigned());
+            (is_it && !status.starting).then_some(())
         });
         daemon
     }

@@ -36,6 +36,8 @@ pub(crate) async fn back_up(
     if !file.is_absolute() {
         return Err(Oops::bad_request("`file` must be an absolute path"));
     }
+    // A store that is still being made or mended is none to keep.
+    app.awakened().await?;
     let home = app.facts.home.clone();
     let copied = tokio::task::spawn_blocking(move || offline::copy(&home, &file)).await;
     let panicked = |error: tokio::task::JoinError| Oops::internal("backup", &error);

@@ -150,7 +150,8 @@ fn a_backup_for_which_there_is_no_room_leaves_nothing_behind() {
         assert!(!left.iter().any(|name| name.starts_with("copy")), "{left:?}");
         disk.make_room();
     }
-    assert_eq!(disk.run(&["db", "backup", &copy]).code, Some(0));
+    let ran = disk.run(&["db", "backup", &copy]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(daemon.stop().success());
 }
 
