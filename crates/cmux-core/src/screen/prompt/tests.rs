@@ -1,0 +1,123 @@
+//! Prompts in every frame, and whose text is in them.
+
+use super::*;
+
+#[test]
+fn a_prompt_between_rules_is_found_with_its_text() {
+    check(RULES, "● Hi.\n\n────────\n❯\u{a0}\n────────\n  manual mode", &Composer::Empty);
+    check(
+        RULES,
+        "──────── alice ─\n❯ fix it\n  now\n────────\n  manual mode",
+        &holds("fix it\n  now"),
+    );
+    check(RULES, "────────\n❯ a\n\n  b\n────────", &holds("a\n\n  b"));
+    check(RULES, "────────\nno mark\n────────", &Composer::Absent);
+    check(RULES, "  ────────\n  ❯ quoted\n  ────────", &Composer::Absent);
+    check(RULES, "────────\n❯ half drawn", &Composer::Absent);
+}
+
+#[test]
+fn a_prompt_in_a_box_is_found_with_its_text() {
+    check(BOX, "╭──────╮\n│ ❯    │\n╰──────╯\n footer", &Composer::Empty);
+    check(BOX, "╭──────╮\n│ ❯ a  │\n│   b  │\n╰──────╯", &holds("a  \n   b"));
+    check(BOX, "╭──────╮\n│ text │\n╰──────╯", &Composer::Absent);
+    check(BOX, "╭──────╮\n│ ❯ torn\n╰──────╯", &Composer::Absent);
+}
+
+#[test]
+fn a_prompt_beside_a_bar_is_found_with_its_text() {
+    let drawn =
+        |text: &str| format!("  ┃\n  ┃{text}\n  ┃\n  ┃  Build  Model\n  ╹▀▀▀▀\n   tab agents");
+    check(BAR, &drawn(""), &Composer::Empty);
+    check(BAR, &drawn("  hello"), &holds("hello"));
+    check(BAR, "  ┃  a message of the conversation\n\n  text", &Composer::Absent);
+}
+
+#[test]
+fn a_prompt_behind_a_mark_ends_where_its_footer_begins() {
+    let footer = "\n\n  model default · /repo";
+    check(MARK, &format!("• Hi.\n\n❯ a\n\n  b{footer}"), &holds("a\n\n  b"));
+    check(MARK, &format!("❯{footer}"), &Composer::Empty);
+    check(MARK, "❯ quoted\n\n• and more that follows it\n  and more\n  and more", &holds_all());
+    check(MARK, "    ❯ far in\n  model default · /repo", &Composer::Absent);
+    check(MARK, "❯x\n  model default · /repo", &Composer::Absent);
+}
+
+#[test]
+fn what_is_too_far_up_is_a_part_of_the_conversation() {
+    let screen = format!("────────\n❯ quoted\n────────\n{}", "text\n".repeat(7));
+    check(RULES, &screen, &Composer::Absent);
+}
+
+#[test]
+fn a_placeholder_is_nobodys_text_until_the_cursor_is_behind_it() {
+    for (cursor, has_cursor, expected) in [
+        (None, true, Composer::Empty),
+        (Some((2, 1)), true, Composer::Empty),
+        (Some((15, 1)), true, holds("Ask me anything")),
+        (Some((15, 1)), false, Composer::Empty),
+    ] {
+        let shape = PromptShape { has_cursor, ..shape(Frame::Rules) };
+        let screen = Screen { cursor, ..Screen::of("───\n❯ Ask me anything\n───") };
+        let prompt = shape.find(&screen).unwrap();
+        assert_eq!(shape.read(&prompt, &screen), expected, "{cursor:?}");
+    }
+}
+
+#[test]
+fn only_what_is_exactly_ours_is_ours() {
+    let ours = "[cmux dlv_1 from a]\nfix\tthe parser, please";
+    for (text, expected) in [
+        ("[cmux dlv_1 from a]\n  fix    the\n  parser, please", Whose::Ours),
+        ("[cmux dlv_1 from a]\n  fix the parser, pleaseX", Whose::Somebodys),
+        ("wait, [cmux dlv_1 from a]\n  fix the parser, please", Whose::Somebodys),
+        ("[cmux dlv_1 from a]", Whose::Somebodys),
+        ("[Pasted text #4 +2 lines]", Whose::Ours),
+        ("[Pasted text #4 +1 lines]", Whose::Ours),
+        ("[Pasted text #4 +3 lines]", Whose::Somebodys),
+        ("[Pasted text #4 +2 lines] and more", Whose::Somebodys),
+    ] {
+        let composer = Composer::Holds(text.to_owned());
+        assert_eq!(shape(Frame::Rules).whose(&composer, ours), expected, "{text}");
+    }
+    assert_eq!(shape(Frame::Rules).whose(&Composer::Empty, ours), Whose::Nobodys);
+    assert_eq!(shape(Frame::Rules).whose(&Composer::Absent, ours), Whose::Unknown);
+}
+
+const RULES: Frame = Frame::Rules;
+const BOX: Frame = Frame::Box;
+const BAR: Frame = Frame::Bar;
+const MARK: Frame = Frame::Mark;
+
+fn holds(text: &str) -> Composer {
+    Composer::Holds(text.to_owned())
+}
+
+/// Without its footer, what follows a mark cannot be told from its text; rules have to.
+fn holds_all() -> Composer {
+    holds("quoted\n\n• and more that follows it\n  and more\n  and more")
+}
+
+fn shape(frame: Frame) -> PromptShape {
+    let pattern = |text: &str| text.parse().unwrap();
+    PromptShape {
+        frames: vec![frame],
+        marks: vec!["❯".to_owned()],
+        placeholders: vec![pattern("^Ask me anything$")],
+        has_cursor: false,
+        folds: vec![Fold {
+            pattern: pattern("^\\[Pasted text \\## +# lines\\]$"),
+            counts: Counts::Lines,
+        }],
+        footer: vec![pattern("^ Build "), pattern("^ * default · /")],
+        below_max: 6,
+    }
+}
+
+#[track_caller]
+fn check(frame: Frame, text: &str, expected: &Composer) {
+    let (shape, screen) = (shape(frame), Screen::of(text));
+    let found = shape.find(&screen);
+    let composer = found.map_or(Composer::Absent, |prompt| shape.read(&prompt, &screen));
+    assert_eq!(&composer, expected, "{text}");
+}
