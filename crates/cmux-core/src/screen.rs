@@ -17,6 +17,9 @@ use crate::time::Timestamp;
 /// How many of the last lines of a screen are looked at.
 const LINES_MAX: usize = 1_000;
 
+/// How many lines a sentence may take up.
+const SENTENCE_LINES: usize = 3;
+
 /// What a terminal shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Screen {
@@ -107,7 +110,10 @@ impl Eyes {
             },
             Says::Busy => Seen::Busy,
             Says::Asking { what } => Seen::Asking { what: what.clone() },
-            Says::Limited => Seen::Limited { until: reset::reset(line, now, east_min) },
+            Says::Limited => {
+                let told = view.from(rule.region, line);
+                Seen::Limited { until: reset::reset(&told, now, east_min) }
+            }
             Says::Dialog { name } => Seen::Dialog { name: name.clone() },
         };
         // What looks like a prompt in a question is an option of it.
@@ -142,6 +148,14 @@ impl<'a> View<'a> {
     fn composer(&self, shape: &PromptShape) -> Composer {
         let read = |prompt| shape.read(prompt, self.screen);
         self.prompt.as_ref().map_or(Composer::Absent, read)
+    }
+
+    /// Returns `line` of a region and what follows it, as a sentence may go on in the next line.
+    fn from(&self, region: Region, line: &str) -> String {
+        let lines = self.lines(region);
+        let first = lines.iter().rposition(|it| *it == line).unwrap_or(lines.len());
+        let told: Vec<&str> = lines.into_iter().skip(first).take(SENTENCE_LINES).collect();
+        told.join(" ")
     }
 
     /// Returns the lines of a region. What is above or below no prompt is nowhere.

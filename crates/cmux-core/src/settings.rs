@@ -1,6 +1,7 @@
 //! What can be set, and to what.
 
 mod hosts;
+mod kinds;
 mod webhooks;
 
 use std::collections::BTreeMap;
@@ -9,8 +10,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use self::hosts::{Exposed, HOSTS_MAX, Lacks, may_listen};
+pub use self::kinds::{KIND_KEYS, KINDS_MAX, KindSettings};
 pub use self::webhooks::{SOURCE_KEYS, SOURCES_MAX, WebhookDraft, WebhookSource};
 use crate::guard::GuardSettings;
+use crate::kind::Kind;
 use crate::signature::BadSecret;
 
 /// All that can be set, at its defaults unless somebody set it.
@@ -29,6 +32,8 @@ pub struct Settings {
     pub tls: Option<TlsFiles>,
     /// Where outside events may come from, by name.
     pub webhooks: BTreeMap<String, WebhookSource>,
+    /// How kinds of agents are started otherwise than their manifests have it.
+    pub kinds: BTreeMap<Kind, KindSettings>,
 }
 
 /// How much of the daemon clients may take up.
@@ -93,6 +98,7 @@ impl Default for Settings {
             limits: Limits { connections: 512, requests_per_s: 200, burst: 1000, websockets: 1000 },
             tls: None,
             webhooks: BTreeMap::new(),
+            kinds: BTreeMap::new(),
         }
     }
 }
@@ -112,7 +118,8 @@ pub enum Scope {
     Project,
 }
 
-/// Every key there is, besides those of `[webhooks.NAME]`, which are `SOURCE_KEYS`.
+/// Every key there is, besides those of `[webhooks.NAME]` and `[kinds.NAME]`, which are `SOURCE_KEYS` and
+/// `KIND_KEYS`.
 pub const KEYS: [Key; 20] = [
     user("host"),
     user("port"),
@@ -146,6 +153,7 @@ pub enum Value {
     Number(i64),
     Text(String),
     List(Vec<String>),
+    Table(BTreeMap<String, String>),
     /// Something that no key takes.
     Other,
 }
@@ -227,7 +235,7 @@ fn whole(key: &str, value: &Value, min: u64, max: u64) -> Result<u64, BadValue> 
     let number = match value {
         Value::Number(number) => u64::try_from(*number).ok(),
         Value::Text(text) => text.parse().ok(),
-        Value::List(_) | Value::Other => None,
+        Value::List(_) | Value::Table(_) | Value::Other => None,
     };
     number
         .filter(|number| (min..=max).contains(number))
@@ -237,7 +245,9 @@ fn whole(key: &str, value: &Value, min: u64, max: u64) -> Result<u64, BadValue> 
 fn text(key: &str, value: &Value) -> Result<String, BadValue> {
     match value {
         Value::Text(text) => Ok(text.clone()),
-        Value::Number(_) | Value::List(_) | Value::Other => Err(wrong(key, "text")),
+        Value::Number(_) | Value::List(_) | Value::Table(_) | Value::Other => {
+            Err(wrong(key, "text"))
+        }
     }
 }
 
@@ -258,7 +268,7 @@ fn absolute(key: &str, value: &Value) -> Result<PathBuf, BadValue> {
 fn names(key: &str, value: &Value) -> Result<Vec<String>, BadValue> {
     let list = match value {
         Value::List(list) if list.len() <= HOSTS_MAX => list,
-        Value::List(_) | Value::Number(_) | Value::Text(_) | Value::Other => {
+        Value::List(_) | Value::Number(_) | Value::Text(_) | Value::Table(_) | Value::Other => {
             let expected =
                 format!("a list of at most {HOSTS_MAX} names, such as [\"cmux.example\"]");
             return Err(wrong(key, expected));

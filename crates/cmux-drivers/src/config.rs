@@ -1,20 +1,22 @@
 //! Configuration: defaults, the user's file, the project's file, variables, flags.
 
+mod kinds;
 mod webhooks;
 
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use cmux_core::nearest::nearest;
 use cmux_core::settings::{BadValue, KEYS, Key, Scope, Settings, Value};
 use toml::de::{DeTable, DeValue};
 
-/// The longest file that is read, in bytes.
-const FILE_MAX: u64 = 1 << 20;
+use crate::written::{self, File, texts_of};
 
 /// The section that holds a section for each source of outside events.
 const WEBHOOKS: &str = "webhooks";
+
+/// The section that holds a section for each kind of agent.
+const KINDS: &str = "kinds";
 
 /// What the variables of the environment may set.
 const VARIABLES: [(&str, &str); 3] =
@@ -79,6 +81,7 @@ pub fn load(
         let beside = written.entries.iter().find(|entry| entry.key.name.starts_with("tls."));
         return Err(refused(beside.map_or(1, |entry| entry.line), &why));
     }
+    settings.kinds = kinds::by_name(written.kinds);
     settings.webhooks = webhooks::resolve(file, written.file.as_ref(), &written.sources)?;
     for (name, key) in VARIABLES {
         if let Some(value) = variable(name).filter(|value| !value.is_empty()) {
@@ -99,6 +102,10 @@ pub fn load_project(root: &Path) -> Result<ProjectConfig, ConfigError> {
         let (path, line, key) = (file, source.line, format!("webhooks.{}", source.name));
         return Err(ConfigError::UserOnly { path, line, key });
     }
+    if let Some(it) = written.kinds.first() {
+        let (path, line, key) = (file, it.line, format!("kinds.{}", it.kind));
+        return Err(ConfigError::UserOnly { path, line, key });
+    }
     for entry in written.entries {
         let (path, line) = (file.clone(), entry.line);
         match (entry.key.scope, entry.value) {
@@ -106,7 +113,10 @@ pub fn load_project(root: &Path) -> Result<ProjectConfig, ConfigError> {
                 return Err(ConfigError::UserOnly { path, line, key: entry.key.name.to_owned() });
             }
             (Scope::Project, Value::Text(name)) => config.name = Some(name),
-            (Scope::Project, Value::Number(_) | Value::List(_) | Value::Other) => {
+            (
+                Scope::Project,
+                Value::Number(_) | Value::List(_) | Value::Table(_) | Value::Other,
+            ) => {
                 let why = format!("`{}` must be text", entry.key.name);
                 return Err(ConfigError::Value { path, line, why });
             }
@@ -120,6 +130,7 @@ pub fn load_project(root: &Path) -> Result<ProjectConfig, ConfigError> {
 struct Written {
     entries: Vec<Entry>,
     sources: Vec<webhooks::Written>,
+    kinds: Vec<kinds::Written>,
     /// What it was read from, if it is there.
     file: Option<fs::File>,
 }
@@ -133,56 +144,14 @@ struct Entry {
 
 /// Returns what the file at `path` sets. A file that is not there sets nothing.
 fn read(path: &Path) -> Result<Written, ConfigError> {
-    let unreadable = |source| ConfigError::Unreadable { path: path.to_owned(), source };
-    let mut opened = match fs::File::open(path) {
-        // That its folder is none is told by whoever needs the folder.
-        Err(error) if is_absent(error.kind()) => return Ok(Written::default()),
-        opened => opened.map_err(unreadable)?,
-    };
-    let mut bytes = Vec::new();
-    opened.by_ref().take(FILE_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > FILE_MAX {
-        return Err(unreadable(io::Error::other("it is longer than 1 MiB")));
-    }
-    let text = String::from_utf8(bytes).map_err(|error| ConfigError::Value {
-        path: path.to_owned(),
-        line: line(error.as_bytes(), error.utf8_error().valid_up_to()),
-        why: "it is not UTF-8 here".to_owned(),
-    })?;
+    let Some((text, opened)) = written::open(path)? else { return Ok(Written::default()) };
     let file = File { path, text: &text };
-    let table = DeTable::parse(&text).map_err(|error| ConfigError::Value {
-        path: path.to_owned(),
-        line: file.line(error.span().map_or(0, |span| span.start)),
-        why: error.message().to_owned(),
-    })?;
     let mut written = Written { file: Some(opened), ..Written::default() };
-    file.walk("", table.get_ref(), &mut written)?;
+    file.walk("", file.table()?.get_ref(), &mut written)?;
     Ok(written)
 }
 
-fn is_absent(error: io::ErrorKind) -> bool {
-    matches!(error, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-}
-
-/// Returns the line of `text` that the byte at `offset` is in, from 1 on.
-fn line(text: &[u8], offset: usize) -> usize {
-    text.iter().take(offset).filter(|&&byte| byte == b'\n').count() + 1
-}
-
-struct File<'a> {
-    path: &'a Path,
-    text: &'a str,
-}
-
 impl File<'_> {
-    fn line(&self, offset: usize) -> usize {
-        line(self.text.as_bytes(), offset)
-    }
-
-    fn refused(&self, line: usize, why: impl Into<String>) -> ConfigError {
-        ConfigError::Value { path: self.path.to_owned(), line, why: why.into() }
-    }
-
     fn walk(
         &self,
         prefix: &str,
@@ -195,6 +164,8 @@ impl File<'_> {
             let is_section = KEYS.iter().any(|known| known.name.starts_with(&format!("{key}.")));
             if key == WEBHOOKS {
                 written.sources = self.sources(value.get_ref(), line)?;
+            } else if key == KINDS {
+                written.kinds = self.kinds(value.get_ref(), line)?;
             } else if let (true, DeValue::Table(inner)) = (is_section, value.get_ref()) {
                 self.walk(&format!("{key}."), inner, written)?;
             } else {
@@ -206,10 +177,9 @@ impl File<'_> {
 
     fn entry(&self, key: &str, found: &DeValue<'_>, line: usize) -> Result<Entry, ConfigError> {
         let Some(known) = KEYS.iter().find(|known| known.name == key) else {
-            let (path, key) = (self.path.to_owned(), key.to_owned());
-            let all = KEYS.iter().map(|known| known.name).chain([WEBHOOKS]);
-            let nearest = nearest(&key, all).map(ToOwned::to_owned);
-            return Err(ConfigError::Unknown { path, line, key, nearest });
+            let all: Vec<&str> =
+                KEYS.iter().map(|known| known.name).chain([WEBHOOKS, KINDS]).collect();
+            return Err(self.unknown(line, "", key, &all));
         };
         Ok(Entry { key: *known, value: value(found), line })
     }
@@ -226,7 +196,8 @@ fn value(found: &DeValue<'_>) -> Value {
             let texts = list.iter().map(|it| text(it.get_ref()));
             texts.collect::<Option<_>>().map(Value::List)
         }
-        DeValue::Float(_) | DeValue::Boolean(_) | DeValue::Datetime(_) | DeValue::Table(_) => None,
+        DeValue::Table(table) => texts_of(table).map(Value::Table),
+        DeValue::Float(_) | DeValue::Boolean(_) | DeValue::Datetime(_) => None,
     };
     read.unwrap_or(Value::Other)
 }

@@ -28,7 +28,7 @@ pub fn find_all(name: &str, path: &OsStr) -> Vec<PathBuf> {
     found
 }
 
-fn is_program(file: &Path) -> bool {
+pub(crate) fn is_program(file: &Path) -> bool {
     file.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
 }
 

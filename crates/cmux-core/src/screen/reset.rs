@@ -19,7 +19,7 @@ const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
 /// Words after which a time follows.
-const BEFORE_A_TIME: [&str; 7] = ["in", "at", "on", "reset", "resets", "again", "until"];
+const BEFORE_A_TIME: [&str; 8] = ["in", "after", "at", "on", "reset", "resets", "again", "until"];
 
 /// Returns when the limit that `line` tells of is over, if it says so, where clocks are `east_min`
 /// minutes ahead of UTC.

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use cmux_core::nearest::nearest;
 use cmux_core::settings::{BadValue, SOURCE_KEYS, SOURCES_MAX, Value, WebhookDraft, WebhookSource};
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::{ConfigError, File, value};
+use super::{ConfigError, value};
 use crate::private;
+use crate::written::File;
 
 /// A source as it is written. It may hold a secret, so it is not shown.
 pub(super) struct Written {
@@ -63,10 +63,8 @@ impl File<'_> {
         for (key, found) in table {
             let line = self.line(key.span().start);
             let Some(known) = SOURCE_KEYS.into_iter().find(|known| *known == key.get_ref()) else {
-                let full = |key: &str| format!("webhooks.{name}.{key}");
-                let nearest = nearest(key.get_ref(), SOURCE_KEYS).map(full);
-                let (path, key) = (self.path.to_owned(), full(key.get_ref()));
-                return Err(ConfigError::Unknown { path, line, key, nearest });
+                let prefix = format!("webhooks.{name}.");
+                return Err(self.unknown(line, &prefix, key.get_ref(), &SOURCE_KEYS));
             };
             keys.push((known, value(found.get_ref()), line));
         }

@@ -1,0 +1,134 @@
+//! The `[kinds.NAME]` of a file: how the user has kinds of agents started.
+
+use std::collections::BTreeMap;
+
+use cmux_core::kind::{BadKind, Kind};
+use cmux_core::settings::{KIND_KEYS, KINDS_MAX, KindSettings};
+use toml::de::DeValue;
+
+use super::{ConfigError, value};
+use crate::written::File;
+
+/// What is said of a kind, and where.
+pub(super) struct Written {
+    pub(super) kind: Kind,
+    pub(super) line: usize,
+    settings: KindSettings,
+}
+
+impl File<'_> {
+    /// Returns what the section `kinds`, which is on `line`, says of each.
+    pub(super) fn kinds(
+        &self,
+        section: &DeValue<'_>,
+        line: usize,
+    ) -> Result<Vec<Written>, ConfigError> {
+        let DeValue::Table(table) = section else {
+            return Err(self.refused(line, "`kinds` must be sections such as [kinds.claude]"));
+        };
+        if table.len() > KINDS_MAX {
+            return Err(self.refused(line, format!("there are more than {KINDS_MAX} kinds")));
+        }
+        let kinds = table.iter().map(|(name, said)| {
+            let line = self.line(name.span().start);
+            let bad =
+                |why: BadKind| self.refused(line, format!("`kinds.{}`: {why}", name.get_ref()));
+            let kind: Kind = name.get_ref().parse().map_err(bad)?;
+            let settings = self.kind(&kind, said.get_ref(), line)?;
+            Ok(Written { kind, line, settings })
+        });
+        kinds.collect()
+    }
+
+    fn kind(
+        &self,
+        kind: &Kind,
+        said: &DeValue<'_>,
+        line: usize,
+    ) -> Result<KindSettings, ConfigError> {
+        let DeValue::Table(table) = said else {
+            return Err(self.refused(line, format!("`kinds.{kind}` must be a section")));
+        };
+        let mut settings = KindSettings::default();
+        for (key, found) in table {
+            let (line, key) = (self.line(key.span().start), key.get_ref());
+            if !KIND_KEYS.contains(&key.as_ref()) {
+                return Err(self.unknown(line, &format!("kinds.{kind}."), key, &KIND_KEYS));
+            }
+            let set = settings.set(kind, key, &value(found.get_ref()));
+            set.map_err(|why| self.refused(line, why.to_string()))?;
+        }
+        Ok(settings)
+    }
+}
+
+/// Returns what is said of each kind, by its name.
+pub(super) fn by_name(written: Vec<Written>) -> BTreeMap<Kind, KindSettings> {
+    written.into_iter().map(|it| (it.kind, it.settings)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use cmux_core::kind::Permissions;
+
+    use super::super::{load, load_project};
+
+    #[test]
+    fn kinds_are_read_with_all_that_is_said_of_them() {
+        let text = "[kinds.claude]\ncommand = ['/x/claude']\nargs = ['--model', 'm']\n\
+                    permissions = 'ask'\nenv = { KEY = 's3cret' }\n[kinds.my-cli.env]\nA = '1'\n";
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config.toml");
+        fs::write(&file, text).unwrap();
+        let settings = load(&file, |_| None).unwrap();
+        let claude = &settings.kinds[&"claude".parse().unwrap()];
+        assert_eq!(claude.command.as_deref(), Some(&["/x/claude".to_owned()][..]));
+        assert_eq!((claude.args.len(), claude.permissions), (2, Permissions::Ask));
+        assert_eq!(claude.env["KEY"], "s3cret");
+        assert_eq!(settings.kinds[&"my-cli".parse().unwrap()].env["A"], "1");
+        let shown = format!("{settings:?}");
+        assert!(!shown.contains("s3cret"), "{shown}");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_kind_is_told_with_its_line() {
+        check("kinds = 1\n", ":1: `kinds` must be sections such as [kinds.claude]");
+        check("\nkinds.claude = 1\n", ":2: `kinds.claude` must be a section");
+        check("[kinds.Claude]\n", ":1: `kinds.Claude`: a kind is named by");
+        check(
+            "[kinds.claude]\ncomand = []\n",
+            ":2: there is no setting `kinds.claude.comand`. Did you mean `kinds.claude.command`?",
+        );
+        check("[kinds.claude]\ncommand = 'x'\n", ":2: `kinds.claude.command` must be a list");
+        check(
+            "[kinds.claude]\npermissions = 'x'\n",
+            ":2: `kinds.claude.permissions` must be \"ask\"",
+        );
+        check("[kinds.claude]\nenv = { A = 1 }\n", ":2: `kinds.claude.env` must be variables");
+        check("[kinds.claude]\nenv = { CMUX_RUN = 's3cret' }\n", ":2: `kinds.claude.env.CMUX_RUN`");
+        check("[kind.claude]\n", ":1: there is no setting `kind`. Did you mean `kinds`?");
+    }
+
+    #[test]
+    fn a_project_does_not_say_how_agents_are_started() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join(".cmux")).unwrap();
+        let text = "\n[kinds.claude]\ncommand = ['./evil']\n";
+        fs::write(root.path().join(".cmux/config.toml"), text).unwrap();
+        let refused = load_project(root.path()).unwrap_err().to_string();
+        let expected = ":2: `kinds.claude` can only be set in the user's own file";
+        assert!(refused.contains(expected), "{refused}");
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        let file: &Path = &folder.path().join("config.toml");
+        fs::write(file, text).unwrap();
+        let error = load(file, |_| None).unwrap_err().to_string();
+        assert!(error.contains(expected) && !error.contains("s3cret"), "{error}");
+    }
+}

@@ -1,0 +1,270 @@
+//! Manifests: everything about a CLI as data, so that another one is a file and not a change of cmux.
+
+mod ability;
+mod launch;
+mod read;
+mod screen;
+mod template;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cmux_core::kind::{Ability, Kind, Permissions, Witness};
+use cmux_core::screen::Eyes;
+use cmux_core::screen::pattern::Pattern;
+
+pub use self::launch::{CannotStart, Start, Started};
+pub use self::read::parse;
+pub use self::template::{BadTemplate, Place, Template, Unfilled};
+
+/// The manifests that cmux comes with, by the names of their files.
+pub(crate) const BUILT_IN: [(&str, &str); 8] = [
+    ("agents/claude.toml", include_str!("../agents/claude.toml")),
+    ("agents/codex.toml", include_str!("../agents/codex.toml")),
+    ("agents/gemini.toml", include_str!("../agents/gemini.toml")),
+    ("agents/opencode.toml", include_str!("../agents/opencode.toml")),
+    ("agents/hermes.toml", include_str!("../agents/hermes.toml")),
+    ("agents/agy.toml", include_str!("../agents/agy.toml")),
+    ("agents/demo.toml", include_str!("../agents/demo.toml")),
+    ("agents/shell.toml", include_str!("../agents/shell.toml")),
+];
+
+/// All that cmux knows of a CLI.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    pub kind: Kind,
+    /// What its makers call it.
+    pub title: String,
+    pub find: Find,
+    pub launch: Launch,
+    /// What is written before it starts so that a dialog does not come up.
+    pub seeds: Vec<Seed>,
+    pub dialogs: Vec<Dialog>,
+    /// How its screens are read; its dialogs are among the rules.
+    pub eyes: Eyes,
+    pub keys: Keys,
+    pub hooks: Option<Hooks>,
+    pub transcript: Option<Transcript>,
+    pub status: Option<Status>,
+    pub api: Option<Api>,
+    /// Who tells how it is, in the order in which they are believed.
+    pub witnesses: Vec<Witness>,
+    pub can: BTreeSet<Ability>,
+    /// What it cannot do, and why.
+    pub cannot: BTreeMap<Ability, String>,
+}
+
+/// How it is found on a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Find {
+    /// What it is called on the path; nothing if cmux itself is it.
+    pub program: Option<String>,
+    /// What it is called with to tell its version.
+    pub version: Option<String>,
+    /// The version that its screens and hooks were recorded with.
+    pub tested: Option<String>,
+    /// What to do if it is not there.
+    pub install: String,
+}
+
+/// How it is started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Without the program itself.
+    pub command: Vec<Template>,
+    pub resume: Option<Vec<Template>>,
+    pub session: SessionBy,
+    /// What is added so that it does without asking what the user allows, and no more. Not every CLI
+    /// knows all of them.
+    pub permissions: BTreeMap<Permissions, Allowed>,
+    pub env: BTreeMap<String, Template>,
+    /// Variables that it must not inherit.
+    pub unset: Vec<String>,
+}
+
+/// What makes a CLI keep to what it is allowed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Allowed {
+    pub args: Vec<Template>,
+    pub env: BTreeMap<String, Template>,
+}
+
+/// Makes an enum whose variants are written by name.
+macro_rules! named {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $($(#[$doc])* $variant),+
+        }
+
+        impl $name {
+            pub const ALL: &[$name] = &[$($name::$variant),+];
+
+            /// Returns what it is called in manifests.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($name::$variant => $text),+
+                }
+            }
+        }
+    };
+}
+
+named!(
+    /// Who makes the id of a session.
+    SessionBy {
+        /// cmux does, and starts the CLI with it.
+        Ours = "ours",
+        /// The CLI does, and it is heard of by its hooks or read from its files.
+        Theirs = "theirs",
+    }
+);
+
+named!(
+    /// How a body is put into the composer.
+    Paste {
+        /// As one paste, which the CLI is told the ends of.
+        Bracketed = "bracketed",
+        /// As if it were typed; a break of a line would submit it.
+        Plain = "plain",
+    }
+);
+
+named!(
+    /// The hooks of which CLI it has.
+    HookShape {
+        Claude = "claude",
+        Codex = "codex",
+        Gemini = "gemini",
+        Hermes = "hermes",
+        Opencode = "opencode",
+        Demo = "demo",
+    }
+);
+
+named!(
+    /// How its transcript is written.
+    TranscriptShape {
+        Claude = "claude",
+        Codex = "codex",
+        Gemini = "gemini",
+        Demo = "demo",
+    }
+);
+
+named!(
+    /// How it says what it is doing.
+    StatusShape {
+        /// A file for each process, which says idle, busy or waiting.
+        ClaudeSession = "claude-session",
+        /// A stream of events over HTTP.
+        OpencodeEvents = "opencode-events",
+    }
+);
+
+named!(
+    /// How it takes a message without keys.
+    ApiShape {
+        OpencodePrompt = "opencode-prompt",
+    }
+);
+
+/// Something that is set in a file of the CLI's before it starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seed {
+    pub file: Template,
+    /// The keys that lead to the value, from the outermost on.
+    pub at: Vec<Template>,
+    pub value: SeedValue,
+    /// Whether the operator must have agreed first.
+    pub consent: bool,
+    /// The dialog that does not come up then.
+    pub dialog: String,
+}
+
+/// What is set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SeedValue {
+    Flag(bool),
+    Text(Template),
+}
+
+/// Something that comes up when the CLI starts, before its prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dialog {
+    pub name: String,
+    /// Whether the operator must have agreed before it is answered.
+    pub consent: bool,
+    pub answer: Reply,
+}
+
+/// How a dialog is answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// By going to the option that fits, from wherever the mark stands.
+    Choose {
+        option: Pattern,
+        mark: String,
+    },
+    Keys(Vec<String>),
+    /// Not by cmux: a person is told this.
+    Leave(String),
+}
+
+/// What is pressed and typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keys {
+    pub paste: Paste,
+    pub submit: Vec<String>,
+    /// How long to wait between a paste and what submits it, in milliseconds.
+    pub submit_after_ms: u64,
+    pub interrupt: Vec<String>,
+    /// What empties the composer.
+    pub empty: Vec<String>,
+    /// What is typed to begin anew, to shorten the conversation and to end.
+    pub clear: Option<String>,
+    pub compact: Option<String>,
+    pub exit: Option<String>,
+}
+
+/// Where its hooks are configured, and what they tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hooks {
+    pub shape: HookShape,
+    /// The file they are configured in, unless they need none.
+    pub file: Option<Template>,
+    pub events: Vec<String>,
+    /// The event that comes before a prompt reaches the model, if there is one.
+    pub prompt: Option<String>,
+    /// Whether that event can refuse the prompt.
+    pub blocks: bool,
+    /// What no hook tells of, so that another witness must.
+    pub silent: Vec<String>,
+}
+
+/// Where its transcript is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transcript {
+    pub shape: TranscriptShape,
+    /// With `*` for what only the CLI knows.
+    pub path: Template,
+}
+
+/// Where it says how it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    pub shape: StatusShape,
+    /// A file or an address.
+    pub at: Template,
+}
+
+/// Where it takes messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Api {
+    pub shape: ApiShape,
+    /// An address.
+    pub at: Template,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+//! What is wrong with a manifest is told with its line, and what is right is run as it says.
+
+use std::path::Path;
+
+use cmux_core::kind::Permissions;
+use cmux_core::settings::KindSettings;
+
+use super::*;
+use crate::config::ConfigError;
+
+#[test]
+fn what_is_wrong_is_told_with_file_line_and_what_was_meant() {
+    check("kind = 'x'", "kind = 'X Y'", ":1: `kind` is none: a kind is named by 1 to 32");
+    check("kind = 'x'\n", "", ":1: `kind` must be set: what this kind");
+    check("title = 'X'", "titel = 'X'", ":2: there is no setting `titel`. Did you mean `title`?");
+    check("program = 'x'", "progam = 'x'", ":5: there is no setting `find.progam`. Did you mean");
+    check("program = 'x'\n", "", ":4: `find.program` must be set: what it is called on the path");
+    check("'{name}'", "'{nam}'", ":8: `launch.command` holds `{nam}`, and there is no `{nam}`");
+    check("args = []", "args = 1", ":10: `launch.permissions.args` must be a list of texts");
+    check("[launch.ask]", "[launch.env]", ":7: `launch.ask` must be set: what makes it ask");
+    check("mark = ['>']", "mark = ['> ']", ":12: `prompt.mark` must hold what stands before");
+    check("mark = ['>']", "frame = ['rules']", ":11: `prompt.mark` must be set");
+    check("mark = ['>']", "frame = ['ruls']", ":12: `prompt.frame` must be one of rules, box, bar");
+    check("mark = ['>']", "mark = ['>']\nframe = ['bar']", "`prompt.footer` must be set");
+    check("phase = 'idle'", "phase = 'idel'", ":15: `rules.phase` must be one of idle, busy");
+    check("phase = 'idle'", "phase = 'busy'", ":1: `rules` must be set: one of them must have");
+    check("phase = 'idle'", "phase = 'asking'", ":13: `rules.what` must be set: what it asks for");
+    check("'last 1'", "'last 0'", ":16: `rules.region` must be title, prompt, below, whole, or");
+    check("'last 1'", "'top 1'", ":16: `rules.region` must be title, prompt");
+    check("['^>']", "['[']", ":17: `rules.all` holds `[`, and `[` is not closed");
+    check("all = ['^>']", "none = ['^>']", ":13: `rules.all` must be set: what must be seen");
+    check(
+        "submit = ['Enter']",
+        "submit = ['Return']",
+        ":19: `keys.submit` holds `Return`, and a key",
+    );
+    check("submit = ['Enter']", "submit_after_ms = 99999", ":19: `keys.submit_after_ms` must be a");
+}
+
+#[test]
+fn parts_that_do_not_go_together_are_refused() {
+    add("[cannot]\ninterrupt = 'so'\n", "");
+    add("[cannot]\ninterupt = 'so'\n", "there is no setting `cannot.interupt`. Did you mean");
+    add("[cannot]\nexit = 'so'\n[hooks]\nshape = 'claude'\nblocks = true\n", "`hooks.prompt` must");
+    add("[hooks]\nshape = 'claud'\n", "`hooks.shape` must be one of claude, codex");
+    add("[[dialogs]]\nname = 'd'\nregion = 'whole'\nall = ['x']\n", "`dialogs.choose` must be set");
+    add(
+        "[[dialogs]]\nname = 'd'\nregion = 'whole'\nall = ['x']\nkeys = ['1']\nleave = 'y'\n",
+        "`dialogs.leave` is one too many",
+    );
+    add("[[dialogs]]\nname = 'p'\nregion = 'whole'\nall = ['x']\nkeys = ['1']\n", "another one");
+    let seed = "[[seeds]]\nfile = 'f'\nat = ['a']\nvalue = true\ndialog = 'd'\n";
+    add(seed, "`seeds` name the dialog `d`, which is not among the dialogs");
+    let text = TEXT.replace("title = 'X'", "title = 'X'\nwitnesses = ['screen', 'hooks']");
+    told(&text, ":3: `witnesses` names hooks, and the manifest does not say where it is");
+    let text = TEXT.replace("submit =", "exit = 'bye'\nsubmit =") + "[cannot]\nexit = 'so'\n";
+    told(&text, "`cannot` says that it cannot exit, and the manifest says how to");
+}
+
+#[test]
+fn an_agent_is_started_as_its_manifest_and_the_user_say() {
+    let manifest = read(BUILT_IN[0].1).unwrap();
+    let settings = KindSettings {
+        args: vec!["--model".to_owned(), "m".to_owned()],
+        env: BTreeMap::from([("KEY".to_owned(), "s3cret".to_owned())]),
+        ..KindSettings::default()
+    };
+    let started = manifest.start(Start::New, &settings, known).unwrap();
+    let expected = "<program> --session-id <session> --settings <settings> --name <name> \
+                    --allowedTools Bash(cmux *) --permission-mode acceptEdits --model m";
+    assert_eq!(started.argv.join(" "), expected);
+    assert_eq!(started.env["KEY"], "s3cret");
+    assert_eq!(started.env["DISABLE_AUTOUPDATER"], "1");
+    let shown = format!("{started:?}");
+    assert!(!shown.contains("s3cret") && !shown.contains("acceptEdits"), "{shown}");
+
+    let command = Some(vec!["/x/wrap".to_owned(), "claude".to_owned()]);
+    let settings = KindSettings { command, permissions: Permissions::All, ..settings };
+    let resumed = manifest.start(Start::Resume, &settings, known).unwrap().argv.join(" ");
+    assert!(resumed.starts_with("/x/wrap claude --resume <session> "), "{resumed}");
+    assert!(resumed.ends_with("--permission-mode bypassPermissions --model m"), "{resumed}");
+    let unknown = manifest.start(Start::New, &KindSettings::default(), |_| None).unwrap_err();
+    assert_eq!(unknown, CannotStart::Unfilled(Unfilled(Place::Program)));
+}
+
+#[test]
+fn no_agent_is_allowed_more_than_the_user_said() {
+    let ask_only = read(TEXT).unwrap();
+    let loose =
+        read(&TEXT.replace("[launch.ask]\nargs = []", "[launch.all]\nargs = ['-y']")).unwrap();
+    for permissions in Permissions::ALL {
+        let settings = KindSettings { permissions, ..KindSettings::default() };
+        let started = ask_only.start(Start::New, &settings, known).unwrap();
+        assert_eq!(started.argv, ["<program>", "<name>"]);
+        let started = loose.start(Start::New, &settings, known);
+        assert_eq!(started.is_ok(), permissions == Permissions::All, "{permissions:?}");
+    }
+    let refused = loose.start(Start::New, &KindSettings::default(), known).unwrap_err().to_string();
+    let expected = "X cannot be held to permissions = \"edits\": the strictest it knows is \"all\"";
+    assert_eq!(refused, expected);
+}
+
+const TEXT: &str = "kind = 'x'
+title = 'X'
+
+[find]
+program = 'x'
+install = 'make it'
+[launch]
+command = ['{name}']
+[launch.ask]
+args = []
+[prompt]
+mark = ['>']
+[[rules]]
+name = 'p'
+phase = 'idle'
+region = 'last 1'
+all = ['^>']
+[keys]
+submit = ['Enter']
+";
+
+fn known(place: Place) -> Option<String> {
+    Some(format!("<{}>", place.name()))
+}
+
+fn read(text: &str) -> Result<Manifest, ConfigError> {
+    parse(Path::new("x.toml"), text)
+}
+
+/// Checks what is told if something in a manifest is written otherwise.
+#[track_caller]
+fn check(right: &str, wrong: &str, expected: &str) {
+    assert!(TEXT.contains(right), "{right}");
+    told(&TEXT.replacen(right, wrong, 1), expected);
+}
+
+/// Checks what is told if something is added to a manifest; nothing if that is all right.
+#[track_caller]
+fn add(more: &str, expected: &str) {
+    let text = format!("{TEXT}{more}");
+    match expected {
+        "" => drop(read(&text).unwrap()),
+        expected => told(&text, expected),
+    }
+}
+
+#[track_caller]
+fn told(text: &str, expected: &str) {
+    let error = read(text).unwrap_err().to_string();
+    assert!(error.starts_with("x.toml:") && error.contains(expected), "{error}");
+}
