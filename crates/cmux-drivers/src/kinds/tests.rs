@@ -3,6 +3,8 @@
 use std::os::unix::fs::PermissionsExt;
 
 use cmux_core::kind::{Ability, Permissions, Witness};
+use cmux_core::screen::{Screen, Seen};
+use cmux_core::time::Timestamp;
 
 use super::*;
 
@@ -63,6 +65,21 @@ fn the_user_adds_kinds_and_has_known_ones_otherwise() {
     let claude = kinds.get(&"claude".parse().unwrap()).unwrap();
     assert_eq!(claude.manifest.title, "My Claude");
     assert_eq!(claude.file, Some(folder.path().join("other.toml")));
+}
+
+#[test]
+fn the_screens_of_a_made_up_cli_are_read_by_its_manifest() {
+    let manifest = parse(Path::new("mine.toml"), MADE_UP).unwrap();
+    let draft = Seen::Draft { text: "wait".to_owned() };
+    for (text, expected) in [
+        ("Hello.\nask> ", Some(Seen::Idle)),
+        ("Hello.\nask> wait", Some(draft)),
+        ("ask> hello\nthinking", None),
+        ("", None),
+    ] {
+        let sight = manifest.eyes.look(&Screen::of(text), Timestamp(0), 0);
+        assert_eq!(sight.seen, expected, "{text}");
+    }
 }
 
 #[test]
