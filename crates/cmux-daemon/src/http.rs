@@ -4,6 +4,7 @@ mod events;
 mod extract;
 mod gate;
 mod health;
+mod kinds;
 mod metrics;
 mod openapi;
 mod pages;
@@ -27,11 +28,13 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Bytes;
 use axum::middleware::from_fn_with_state;
+use cmux_core::kind::Kind;
 use cmux_core::report::{Answer, Report};
-use cmux_core::settings::{Limits, Settings, WebhookSource};
+use cmux_core::settings::{KindSettings, Limits, Settings, WebhookSource};
 use cmux_core::time::Timestamp;
 use cmux_core::visit::Names;
 use cmux_drivers::home::Home;
+use cmux_drivers::kinds::Found;
 use cmux_store::{StoreError, View, repair};
 use tokio::sync::{SetOnce, mpsc, watch};
 use tokio::task::{AbortHandle, spawn_blocking};
@@ -67,6 +70,9 @@ pub(crate) struct App {
     pub(crate) is_secure: bool,
     pub(crate) limits: Limits,
     pub(crate) webhooks: BTreeMap<String, WebhookSource>,
+    pub(crate) kinds: BTreeMap<Kind, KindSettings>,
+    /// Which kinds of agents were on this machine when they were last looked for.
+    pub(crate) found: Finding<Vec<Found>>,
     pub(crate) turnstile: Turnstile,
     pub(crate) refusals: Refusals,
     pub(crate) metrics: Metrics,
@@ -156,6 +162,8 @@ impl App {
             is_secure: settings.tls.is_some(),
             limits: settings.limits,
             webhooks: settings.webhooks.clone(),
+            kinds: settings.kinds.clone(),
+            found: Finding::nothing(),
             turnstile: Turnstile::default(),
             refusals,
             metrics: Metrics::default(),

@@ -134,6 +134,11 @@ impl Home {
         self.logs().join("daemon.log")
     }
 
+    /// Returns the folder of the user's manifests.
+    pub fn agents(&self) -> PathBuf {
+        self.root.join("agents")
+    }
+
     pub fn config(&self) -> PathBuf {
         self.root.join("config.toml")
     }

@@ -20,6 +20,7 @@ use tokio::time::timeout;
 use crate::daemon::{DaemonStatus, Status, Stopping};
 use crate::event::Events;
 use crate::health::Health;
+use crate::kind::Kinds;
 use crate::link::Link;
 use crate::problem::Problem;
 use crate::project::{NewProject, Project, Projects};
@@ -168,6 +169,11 @@ impl Client {
     pub async fn revoke_token(&self, id: &str) -> Result<(), ClientError> {
         let path = format!("/api/tokens/{}", escape(id));
         self.ask(Method::DELETE, &path, None::<&()>).await.map(|_| ())
+    }
+
+    /// Asks which kinds of agents there are. Some programs take a while to tell their version.
+    pub async fn kinds(&self) -> Result<Kinds, ClientError> {
+        self.get("/api/kinds").await
     }
 
     /// Makes a one-time link to the dashboard.

@@ -4,6 +4,7 @@ pub mod client;
 pub mod daemon;
 pub mod event;
 pub mod health;
+pub mod kind;
 pub mod link;
 pub mod problem;
 pub mod project;

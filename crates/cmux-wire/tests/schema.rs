@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use cmux_wire::schema::{components, reference};
 use cmux_wire::time::Time;
 use cmux_wire::{
-    daemon, event, health, link, problem, project, session, store, token, webhook, who,
+    daemon, event, health, kind, link, problem, project, session, store, token, webhook, who,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -81,7 +81,15 @@ fn unknown<T: DeserializeOwned + Serialize>(mut fields: Value) -> String {
 
 /// Returns a sample of each shape as it is written, by the shape's name.
 fn samples() -> Vec<(&'static str, Value)> {
-    [said_of_cmux(), said_of_the_log(), said_of_the_store(), said_of_doors(), sent()].concat()
+    [
+        said_of_cmux(),
+        said_of_kinds(),
+        said_of_the_log(),
+        said_of_the_store(),
+        said_of_doors(),
+        sent(),
+    ]
+    .concat()
 }
 
 fn said_of_cmux() -> Vec<(&'static str, Value)> {
@@ -148,6 +156,25 @@ fn said_of_cmux() -> Vec<(&'static str, Value)> {
         ("Health", json!(health)),
         ("Problem", json!(problem)),
     ]
+}
+
+fn said_of_kinds() -> Vec<(&'static str, Value)> {
+    let cannot = kind::Cannot { what: text(), why: text() };
+    let kind = kind::Kind {
+        name: text(),
+        title: text(),
+        program: None,
+        version: Some(text()),
+        tested: None,
+        install: text(),
+        file: None,
+        witnesses: vec![text()],
+        permissions: text(),
+        can: vec![text()],
+        cannot: vec![cannot.clone()],
+    };
+    let kinds = kind::Kinds { kinds: vec![kind.clone()], refused: vec![text()], next: None };
+    vec![("Cannot", json!(cannot)), ("Kind", json!(kind)), ("Kinds", json!(kinds))]
 }
 
 fn said_of_the_log() -> Vec<(&'static str, Value)> {

@@ -69,6 +69,9 @@ enum Command {
     /// Add, list and forget projects
     #[command(subcommand)]
     Project(cmd::project::Project),
+    /// See which kinds of agents there are
+    #[command(subcommand)]
+    Agent(cmd::agent::Agent),
     /// Make, list and revoke tokens for scripts that use the API
     #[command(subcommand)]
     Token(cmd::token::Token),
@@ -114,6 +117,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Doctor => return finish(cmd::doctor::run(&cli.common, say)),
         Command::Daemon(daemon) => daemon.run(&cli.common, say),
         Command::Project(project) => project.run(&cli.common, say),
+        Command::Agent(agent) => agent.run(&cli.common, say),
         Command::Token(token) => token.run(&cli.common, say),
         Command::Session(session) => session.run(&cli.common, say),
         Command::Events(events) => events.run(&cli.common, say),

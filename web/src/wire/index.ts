@@ -123,6 +123,45 @@ export type Part = {
   why?: string | null;
 };
 
+/** Something that a kind of agent cannot do. */
+export type Cannot = {
+  what: string;
+  why: string;
+};
+
+/** A kind of agent: a CLI that cmux knows. */
+export type Kind = {
+  name: string;
+  /** What its makers call it. */
+  title: string;
+  /** Where it is on the daemon's machine, if it is there. */
+  program: string | null;
+  /** What it says of its version, if it has said so. */
+  version: string | null;
+  /** The version that cmux was tested with. */
+  tested: string | null;
+  /** How to get it. */
+  install: string;
+  /** The user's manifest that it is from; without it, cmux came with it. */
+  file: string | null;
+  /** Who tells how it is, in the order in which they are believed. */
+  witnesses: Array<string>;
+  /** What it may do without asking: `ask`, `edits` or `all`. */
+  permissions: string;
+  /** What it can do, besides taking a prompt. */
+  can: Array<string>;
+  cannot: Array<Cannot>;
+};
+
+/** All kinds of agents. */
+export type Kinds = {
+  kinds: Array<Kind>;
+  /** What is wrong with the user's manifests, each with its file and line. */
+  refused: Array<string>;
+  /** There is one page. */
+  next: string | null;
+};
+
 /** A way into the dashboard, for whoever follows it first. */
 export type Link = {
   url: string;

@@ -4,6 +4,7 @@ use cmux_core::principal::Need;
 use cmux_wire::daemon::{DaemonStatus, Status, Stopping};
 use cmux_wire::event::Events;
 use cmux_wire::health::Health;
+use cmux_wire::kind::Kinds;
 use cmux_wire::link::Link;
 use cmux_wire::project::{self, NewProject, Project, Projects};
 use cmux_wire::session::{self, Login, Session, Sessions};
@@ -15,16 +16,24 @@ use serde_json::Value;
 
 use crate::http::table::{Route, delete, get, post, show_document};
 use crate::http::{
-    events, health, metrics, pages, projects, sessions, status, store, stream, tokens, webhooks,
-    whoami,
+    events, health, kinds, metrics, pages, projects, sessions, status, store, stream, tokens,
+    webhooks, whoami,
 };
 
 /// Returns every route there is.
 pub(crate) fn all() -> Vec<Route> {
-    [health_routes(), page_routes(), door_routes(), daemon_routes(), project_routes(), log_routes()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        health_routes(),
+        page_routes(),
+        door_routes(),
+        daemon_routes(),
+        project_routes(),
+        kind_routes(),
+        log_routes(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn health_routes() -> Vec<Route> {
@@ -202,6 +211,15 @@ fn project_routes() -> Vec<Route> {
             .names(project::ID)
             .says("Forgets a project. No file of it is touched.")
             .answers_nothing(204, "It is forgotten."),
+    ]
+}
+
+fn kind_routes() -> Vec<Route> {
+    vec![
+        get("/api/kinds", "listKinds", kinds::list)
+            .needs(Need::Read)
+            .says("Lists the kinds of agents, and what was found of them on this machine.")
+            .answers::<Kinds>(200, "All kinds."),
     ]
 }
 

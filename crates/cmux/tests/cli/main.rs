@@ -5,6 +5,7 @@
 mod access;
 mod doctor;
 mod help;
+mod kinds;
 mod output;
 mod password;
 mod projects;
