@@ -3,6 +3,7 @@
 //! Nothing here reads a clock, rolls a die, opens a file or waits. Every function takes what it needs
 //! and returns what should follow, so that every rule can be tested as a table.
 
+pub mod agent;
 pub mod archive;
 pub mod clock;
 pub mod descent;
@@ -15,11 +16,13 @@ pub mod id;
 pub mod kind;
 pub mod nearest;
 pub mod pace;
+pub mod phase;
 pub mod plan;
 pub mod principal;
 pub mod project;
 pub mod repair;
 pub mod report;
+pub mod restart;
 pub mod run;
 pub mod screen;
 pub mod session;

@@ -1,0 +1,429 @@
+//! The life of an agent, as far as cmux has seen it.
+//!
+//! An agent has an *intent*, which only people change, and a *phase*, which changes only here: when it is
+//! [asked for](Agent::asked), [launched](Agent::launching) or [seen](Agent::after). Nothing waits for the
+//! two to agree; [`plan`](crate::plan) works out what would bring them closer. A new life does not begin
+//! before every process of the one before is proven gone.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::id::{AgentId, RunId};
+use crate::phase::Phase;
+use crate::project::ProjectId;
+use crate::restart::{Exits, RestartPolicy};
+use crate::time::Timestamp;
+
+/// How long a word of a better witness stands against one of a lesser: a look at the screen may be behind
+/// what the agent's hooks have said.
+pub const LOOK_LAG: Duration = Duration::from_secs(5);
+
+/// The longest name that is taken, in characters.
+pub const NAME_MAX: usize = 48;
+
+/// What nobody may be called, as it is how others are spoken of.
+const RESERVED: [&str; 4] = ["user", "operator", "cmux", "all"];
+
+/// An AI coding session that cmux keeps alive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agent {
+    pub id: AgentId,
+    pub project: ProjectId,
+    pub name: AgentName,
+    pub role: String,
+    pub kind: String,
+    /// Who launched it, if an agent did.
+    pub parent: Option<AgentId>,
+    pub setup: Setup,
+    pub created_at: Timestamp,
+    pub intent: Intent,
+    pub phase: Phase,
+    /// Since when it is in that phase, and why, if there is more to say.
+    pub since: Timestamp,
+    pub reason: Option<String>,
+    pub life: Option<Life>,
+    /// Who decided on the phase, and when that was last said.
+    pub word: Option<Word>,
+    pub exits: Exits,
+    /// The provider's own name for the conversation, by which it is resumed.
+    pub session: Option<String>,
+    pub seen_at: Option<Timestamp>,
+}
+
+/// How an agent is launched.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Setup {
+    pub cwd: String,
+    /// What it is to do first.
+    pub task: Option<String>,
+    /// Added to the command's own arguments.
+    pub args: Vec<String>,
+    /// Set besides what cmux sets. It may hold secrets.
+    pub env: Vec<(String, String)>,
+    /// Whether it is kept when its task is done.
+    pub permanent: bool,
+}
+
+/// Shows the names of the variables and not what they hold.
+impl fmt::Debug for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&String> = self.env.iter().map(|(name, _)| name).collect();
+        f.debug_struct("Setup")
+            .field("cwd", &self.cwd)
+            .field("task", &self.task)
+            .field("args", &self.args)
+            .field("env", &names)
+            .field("permanent", &self.permanent)
+            .finish()
+    }
+}
+
+/// What an agent is called in its project.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AgentName(String);
+
+/// Why nobody can be called so.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` cannot be an agent's name: letters, digits, `-` and `_`, {NAME_MAX} at most, beginning with a \
+     letter, and not a word that means somebody else"
+)]
+pub struct BadName(String);
+
+impl AgentName {
+    /// Returns `text` as a name.
+    pub fn new(text: &str) -> Result<AgentName, BadName> {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        let is_name = (1..=NAME_MAX).contains(&text.len())
+            && text.starts_with(|c: char| c.is_ascii_alphabetic())
+            && text.chars().all(allowed)
+            && !RESERVED.contains(&text.to_ascii_lowercase().as_str());
+        match is_name {
+            true => Ok(AgentName(text.to_owned())),
+            false => Err(BadName(text.chars().take(NAME_MAX).collect())),
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for AgentName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What people want of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Intent {
+    Run,
+    /// The process stays, nothing is delivered, and it is not brought back.
+    Pause,
+    Stop,
+}
+
+/// One life of an agent, from its launch until nothing is left of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Life {
+    pub run: RunId,
+    pub began_at: Timestamp,
+    pub state: LifeState,
+}
+
+/// How far a life has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LifeState {
+    /// On its way. Nothing was heard yet.
+    Launching,
+    Alive {
+        place: Place,
+        process: Pid,
+    },
+    /// Told to end, and told again at `deadline`.
+    Ending {
+        place: Place,
+        process: Pid,
+        deadline: Timestamp,
+    },
+    /// It has ended; what it left behind is cleared away, and tried again at `deadline`.
+    Ended {
+        place: Option<Place>,
+        deadline: Timestamp,
+    },
+    /// Nothing is left of it.
+    Over,
+}
+
+/// Where an agent lives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The tmux server's socket.
+    pub server: String,
+    /// The pane, as tmux numbers it: `%7`.
+    pub pane: String,
+}
+
+/// A process, told apart from a later one of the same number by when it started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pid {
+    pub pid: u32,
+    pub start: u64,
+}
+
+/// Who said what an agent does, the best witness first, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word {
+    pub rank: u8,
+    pub at: Timestamp,
+}
+
+/// Something seen of one life of an agent: by tmux, by a witness, or by the clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sighting {
+    Launched {
+        place: Place,
+        process: Pid,
+    },
+    /// It could not be launched.
+    NotLaunched {
+        why: String,
+    },
+    Doing {
+        doing: Doing,
+        rank: u8,
+    },
+    /// Its process ended.
+    Ended {
+        how: String,
+    },
+    /// It was looked for, and is not there.
+    Missing,
+    /// Every process of it is gone.
+    Cleared,
+    /// It was not heard from in time. This is what was on its screen, if anything was.
+    Overdue {
+        screen: Option<String>,
+    },
+}
+
+/// What a witness saw it doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Doing {
+    AtPrompt,
+    Working,
+    Asking { what: String },
+    Limited { until: Option<Timestamp> },
+}
+
+/// Why a sighting changed nothing. None of these is an error: the world reports late and twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Ignored {
+    #[error("it comes from another life")]
+    Outdated,
+    #[error("that life is over")]
+    Over,
+    #[error("it was known already")]
+    NoNews,
+    #[error("a better witness has just said otherwise")]
+    Outranked,
+}
+
+impl Agent {
+    /// Returns whether the life of `run` is the agent's present one.
+    pub fn is_in(&self, run: RunId) -> bool {
+        self.life.as_ref().is_some_and(|life| life.run == run)
+    }
+
+    /// Returns the agent as it is once a person has asked for `intent`. Asking forgives its ends.
+    #[must_use]
+    pub fn asked(&self, intent: Intent, now: Timestamp) -> Agent {
+        let asked = Agent { intent, exits: Exits::default(), ..self.clone() };
+        match self.phase {
+            Phase::Down { .. } | Phase::Failed => asked.in_phase(Phase::Offline, None, now),
+            Phase::Offline
+            | Phase::Starting { .. }
+            | Phase::Idle
+            | Phase::Busy
+            | Phase::Asking
+            | Phase::Limited { .. } => asked,
+        }
+    }
+
+    /// Returns the agent as it is once its next life is on its way.
+    #[must_use]
+    pub fn launching(&self, run: RunId, deadline: Timestamp, now: Timestamp) -> Agent {
+        let life = Life { run, began_at: now, state: LifeState::Launching };
+        let launching = Agent { life: Some(life), word: None, ..self.clone() };
+        launching.in_phase(Phase::Starting { deadline }, None, now)
+    }
+
+    /// Returns the agent as it is once its process was told to end.
+    #[must_use]
+    pub fn ending(&self, deadline: Timestamp) -> Agent {
+        let life = self.life.clone().map(|life| match life.state {
+            LifeState::Alive { place, process } | LifeState::Ending { place, process, .. } => {
+                Life { state: LifeState::Ending { place, process, deadline }, ..life }
+            }
+            LifeState::Launching | LifeState::Ended { .. } | LifeState::Over => life,
+        });
+        Agent { life, ..self.clone() }
+    }
+
+    /// Returns the agent as it is while what its life left behind is cleared away.
+    #[must_use]
+    pub fn clearing(&self, deadline: Timestamp) -> Agent {
+        let life = self.life.clone().map(|life| match life.state {
+            LifeState::Ended { place, .. } => {
+                Life { state: LifeState::Ended { place, deadline }, ..life }
+            }
+            LifeState::Launching
+            | LifeState::Alive { .. }
+            | LifeState::Ending { .. }
+            | LifeState::Over => life,
+        });
+        Agent { life, ..self.clone() }
+    }
+
+    /// Returns the agent as it is after a `sighting` of its life `run` at `now`. `dice` spreads restarts.
+    pub fn after(
+        &self,
+        run: RunId,
+        sighting: Sighting,
+        now: Timestamp,
+        policy: &RestartPolicy,
+        dice: u64,
+    ) -> Result<Agent, Ignored> {
+        let Some(life) = self.life.as_ref().filter(|life| life.run == run) else {
+            return Err(Ignored::Outdated);
+        };
+        match sighting {
+            Sighting::Launched { place, process } => self.launched(life, place, process, now),
+            Sighting::NotLaunched { why } => self.ended(life, &why, now, policy, dice),
+            Sighting::Ended { how } => self.ended(life, &how, now, policy, dice),
+            Sighting::Missing => match life.state {
+                // A process on its way cannot be found yet; only its deadline speaks against it.
+                LifeState::Launching => Err(Ignored::NoNews),
+                LifeState::Alive { .. }
+                | LifeState::Ending { .. }
+                | LifeState::Ended { .. }
+                | LifeState::Over => self.ended(life, "its window is gone", now, policy, dice),
+            },
+            Sighting::Overdue { screen } => match self.phase {
+                Phase::Starting { deadline } if deadline <= now => {
+                    let why = overdue(screen.as_deref());
+                    self.ended(life, &why, now, policy, dice)
+                }
+                Phase::Starting { .. }
+                | Phase::Offline
+                | Phase::Idle
+                | Phase::Busy
+                | Phase::Asking
+                | Phase::Limited { .. }
+                | Phase::Down { .. }
+                | Phase::Failed => Err(Ignored::NoNews),
+            },
+            Sighting::Cleared => self.cleared(life),
+            Sighting::Doing { doing, rank } => self.doing(life, doing, rank, now),
+        }
+    }
+
+    fn launched(
+        &self,
+        life: &Life,
+        place: Place,
+        process: Pid,
+        now: Timestamp,
+    ) -> Result<Agent, Ignored> {
+        let alive = LifeState::Alive { place, process };
+        match &life.state {
+            LifeState::Launching => {
+                let life = Some(Life { state: alive, ..life.clone() });
+                Ok(Agent { life, seen_at: Some(now), ..self.clone() })
+            }
+            LifeState::Alive { .. } | LifeState::Ending { .. } => Err(Ignored::NoNews),
+            LifeState::Ended { .. } | LifeState::Over => Err(Ignored::Over),
+        }
+    }
+
+    /// Returns the agent after its life ended: offline if that was wanted, down or failed if not.
+    fn ended(
+        &self,
+        life: &Life,
+        how: &str,
+        now: Timestamp,
+        policy: &RestartPolicy,
+        dice: u64,
+    ) -> Result<Agent, Ignored> {
+        let place = match &life.state {
+            LifeState::Launching => None,
+            LifeState::Alive { place, .. } | LifeState::Ending { place, .. } => Some(place.clone()),
+            LifeState::Ended { .. } | LifeState::Over => return Err(Ignored::Over),
+        };
+        let mut agent = self.clone();
+        agent.life =
+            Some(Life { state: LifeState::Ended { place, deadline: now }, ..life.clone() });
+        agent.word = None;
+        let phase = match self.intent {
+            Intent::Stop | Intent::Pause => Phase::Offline,
+            Intent::Run => match agent.exits.add(now, policy, dice) {
+                Some(retry_at) => Phase::Down { retry_at },
+                None => Phase::Failed,
+            },
+        };
+        Ok(agent.in_phase(phase, Some(how.to_owned()), now))
+    }
+
+    fn cleared(&self, life: &Life) -> Result<Agent, Ignored> {
+        match life.state {
+            LifeState::Ended { .. } => {
+                let life = Some(Life { state: LifeState::Over, ..life.clone() });
+                Ok(Agent { life, ..self.clone() })
+            }
+            LifeState::Over => Err(Ignored::Over),
+            LifeState::Launching | LifeState::Alive { .. } | LifeState::Ending { .. } => {
+                Err(Ignored::NoNews)
+            }
+        }
+    }
+
+    fn doing(&self, life: &Life, doing: Doing, rank: u8, now: Timestamp) -> Result<Agent, Ignored> {
+        match life.state {
+            LifeState::Ended { .. } | LifeState::Over => return Err(Ignored::Over),
+            LifeState::Launching | LifeState::Alive { .. } | LifeState::Ending { .. } => {}
+        }
+        let is_outranked = |word: Word| word.rank < rank && now.since(word.at) <= LOOK_LAG;
+        let (phase, reason) = match doing {
+            Doing::AtPrompt => (Phase::Idle, None),
+            Doing::Working => (Phase::Busy, None),
+            Doing::Asking { what } => (Phase::Asking, Some(what)),
+            Doing::Limited { until } => (Phase::Limited { until }, None),
+        };
+        if phase == self.phase && reason == self.reason {
+            // Nothing new but that somebody says it still.
+            return Err(Ignored::NoNews);
+        }
+        if self.word.is_some_and(is_outranked) {
+            return Err(Ignored::Outranked);
+        }
+        let seen = Agent { word: Some(Word { rank, at: now }), ..self.clone() };
+        let seen = Agent { seen_at: Some(now), ..seen };
+        Ok(seen.in_phase(phase, reason, now))
+    }
+
+    fn in_phase(self, phase: Phase, reason: Option<String>, now: Timestamp) -> Agent {
+        let since = if phase.name() == self.phase.name() { self.since } else { now };
+        Agent { phase, reason, since, ..self }
+    }
+}
+
+fn overdue(screen: Option<&str>) -> String {
+    match screen.map(str::trim).filter(|screen| !screen.is_empty()) {
+        Some(screen) => format!("it was not ready in time; on its screen was: {screen}"),
+        None => "it was not ready in time, and nothing was on its screen".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
