@@ -1,6 +1,6 @@
 //! What happened, as the log tells it.
 
-use crate::id::{AgentId, EventId, SessionId, TokenId};
+use crate::id::{AgentId, EventId, RunId, SessionId, TokenId};
 use crate::project::ProjectId;
 use crate::repair::Repair;
 use crate::session::{OverWhy, SessionHow};
@@ -14,6 +14,8 @@ pub struct Event {
     pub what: What,
     pub actor: Actor,
     pub project: Option<ProjectId>,
+    pub agent: Option<AgentId>,
+    pub run: Option<RunId>,
     /// The event that it follows from.
     pub cause: Option<EventId>,
 }
@@ -21,7 +23,7 @@ pub struct Event {
 impl Event {
     /// Returns an event of cmux's own, of no project.
     pub fn own(what: What) -> Event {
-        Event { what, actor: Actor::Cmux, project: None, cause: None }
+        Event { what, actor: Actor::Cmux, project: None, agent: None, run: None, cause: None }
     }
 
     /// Returns an event of cmux's own, in `project`.
@@ -80,6 +82,31 @@ pub enum What {
     SnapshotFailed {
         kind: SnapshotKind,
         why: String,
+    },
+    /// An agent is to be.
+    AgentSpawned {
+        name: String,
+        role: String,
+        kind: String,
+        parent: Option<AgentId>,
+    },
+    /// Somebody wants something else of an agent.
+    AgentAsked {
+        intent: &'static str,
+    },
+    /// An agent is seen doing something else.
+    AgentPhase {
+        from: &'static str,
+        to: &'static str,
+        reason: Option<String>,
+    },
+    /// A life of an agent ended.
+    AgentExited {
+        how: String,
+    },
+    /// An agent is forgotten.
+    AgentRemoved {
+        name: String,
     },
     /// Old rows were written to a file and taken out of the store.
     LogArchived {

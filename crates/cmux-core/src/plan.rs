@@ -4,6 +4,7 @@
 //! bring the two together. It is made anew after every change and remembers nothing, so a plan that was
 //! lost in a crash is simply made again. Each concern is a file of this folder.
 
+pub mod agents;
 pub mod archives;
 pub mod doors;
 pub mod payloads;
@@ -14,8 +15,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::agent::Agent;
 use crate::event::Event;
-use crate::id::{EventId, SnapshotId};
+use crate::id::{AgentId, EventId, RunId, SnapshotId};
 use crate::project::{Project, ProjectId};
 use crate::snapshot::{Snapshot, SnapshotKind};
 use crate::time::Timestamp;
@@ -26,6 +28,7 @@ pub enum Subject {
     /// cmux itself.
     Daemon,
     Project(ProjectId),
+    Agent(AgentId),
 }
 
 impl fmt::Display for Subject {
@@ -33,6 +36,7 @@ impl fmt::Display for Subject {
         match self {
             Subject::Daemon => f.write_str("daemon"),
             Subject::Project(id) => write!(f, "project:{id}"),
+            Subject::Agent(id) => write!(f, "agent:{id}"),
         }
     }
 }
@@ -50,6 +54,7 @@ impl FromStr for Subject {
         match text.split_once(':') {
             None if text == "daemon" => Ok(Subject::Daemon),
             Some(("project", id)) => id.parse().map(Subject::Project).map_err(|_| bad()),
+            Some(("agent", id)) => id.parse().map(Subject::Agent).map_err(|_| bad()),
             None | Some(_) => Err(bad()),
         }
     }
@@ -73,6 +78,7 @@ pub struct Step {
 /// A thing as it is once the action is under way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
+    Agent(Box<Agent>),
     Project(Project),
     Snapshot(Snapshot),
     /// Archived events up to this one are not in the store any more.
@@ -106,6 +112,12 @@ pub enum Record {
 pub enum Action {
     /// Look whether the project's folder is there.
     LookAtProject { project: ProjectId, root: String },
+    /// Launch the agent's next life.
+    LaunchAgent { agent: Box<Agent>, run: RunId },
+    /// End the agent's life: gently, then firmly.
+    EndAgent { agent: Box<Agent>, run: RunId },
+    /// See to it that nothing is left of a life that has ended.
+    ClearRun { agent: Box<Agent>, run: RunId },
     /// Copy the store, check the copy, and drop those that are too many.
     TakeSnapshot { snapshot: SnapshotId, kind: SnapshotKind, at: Timestamp },
 }
@@ -150,10 +162,14 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ulid::Ulid;
 
     #[test]
     fn a_subject_is_read_back_as_it_was_written() {
-        for subject in [Subject::Daemon, Subject::Project(ProjectId::of("/a"))] {
+        let agent = AgentId::new(Ulid::from(7_u128));
+        for subject in
+            [Subject::Daemon, Subject::Project(ProjectId::of("/a")), Subject::Agent(agent)]
+        {
             assert_eq!(subject.to_string().parse(), Ok(subject));
         }
         for text in ["", "daemon:", "project:", "project:../x", "agent:x"] {

@@ -3,11 +3,13 @@
 
 use std::time::Duration;
 
+use crate::agent::{Agent, AgentName, BadName, Intent, Setup, Sighting};
 use crate::archive::{Archive, BadArchive};
 use crate::digest::Digest;
 use crate::event::{Actor, Event, StopReason, What};
-use crate::id::{EventId, SessionId, SnapshotId, TokenId};
+use crate::id::{AgentId, EventId, RunId, SessionId, SnapshotId, TokenId};
 use crate::project::{BadProject, Found, Project, ProjectId};
+use crate::run::RunToken;
 use crate::session::{Link, OverWhy, Session};
 use crate::snapshot::Copied;
 use crate::token::{BadToken, Token, TokenScope};
@@ -41,6 +43,16 @@ pub enum Report {
     PasswordIs {
         digest: Option<Digest>,
     },
+    /// Something was seen of one life of an agent.
+    AgentSeen {
+        agent: AgentId,
+        run: RunId,
+        sighting: Sighting,
+    },
+    /// This is what a life of an agent shows, from before it is launched.
+    RunNamed {
+        token: RunToken,
+    },
     SnapshotDone {
         snapshot: SnapshotId,
         outcome: Result<Copied, String>,
@@ -64,6 +76,22 @@ pub enum Ask {
     },
     RemoveProject {
         id: ProjectId,
+    },
+    SpawnAgent {
+        new: NewAgent,
+    },
+    /// Have an agent run, pause or stop from now on.
+    WantAgent {
+        id: AgentId,
+        intent: Intent,
+    },
+    /// End an agent's life, and begin another.
+    RestartAgent {
+        id: AgentId,
+    },
+    /// Forget an agent that does not run.
+    RemoveAgent {
+        id: AgentId,
     },
     /// Take what lies in this archive out of the store.
     ArchiveLog {
@@ -101,6 +129,17 @@ pub enum Ask {
     },
 }
 
+/// An agent that is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewAgent {
+    pub project: ProjectId,
+    pub name: AgentName,
+    pub role: String,
+    pub kind: String,
+    pub parent: Option<AgentId>,
+    pub setup: Setup,
+}
+
 /// What is said to whoever reported, once it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -109,6 +148,11 @@ pub enum Answer {
     /// The project as it is stored, and whether it is new.
     Project {
         project: Project,
+        created: bool,
+    },
+    /// The agent as it is stored, and whether it is new.
+    Agent {
+        agent: Box<Agent>,
         created: bool,
     },
     Token(Token),
@@ -132,6 +176,17 @@ pub enum Refused {
     NoProject(ProjectId),
     #[error(transparent)]
     BadProject(#[from] BadProject),
+    #[error("there is no agent `{0}`")]
+    NoAgent(AgentId),
+    #[error(transparent)]
+    BadName(#[from] BadName),
+    #[error(
+        "there is an agent `{0}` in this project already; `cmux agent list` shows it, `cmux agent rm` \
+         forgets it"
+    )]
+    NameTaken(AgentName),
+    #[error("`{0}` still runs: stop it first")]
+    AgentRuns(AgentName),
     #[error(transparent)]
     BadArchive(#[from] BadArchive),
     #[error("there is no token `{0}`; `cmux token list` shows those there are")]

@@ -92,7 +92,7 @@ impl Webhook {
             bytes: self.body.len() as u64,
         };
         let actor = Actor::Webhook(self.source.clone());
-        Event { what, actor, project: self.project.clone(), cause: None }
+        Event { actor, project: self.project.clone(), ..Event::own(what) }
     }
 
     /// Refuses a delivery whose names nobody could read.
