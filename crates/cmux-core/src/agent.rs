@@ -11,7 +11,9 @@ use std::time::Duration;
 use crate::id::{AgentId, RunId};
 use crate::phase::Phase;
 use crate::project::ProjectId;
+use crate::report::NewAgent;
 use crate::restart::{Exits, RestartPolicy};
+pub use crate::setup::{BadSetup, Setup};
 use crate::time::Timestamp;
 
 /// How long a word of a better witness stands against one of a lesser: a look at the screen may be behind
@@ -50,34 +52,6 @@ pub struct Agent {
     pub seen_at: Option<Timestamp>,
 }
 
-/// How an agent is launched.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Setup {
-    pub cwd: String,
-    /// What it is to do first.
-    pub task: Option<String>,
-    /// Added to the command's own arguments.
-    pub args: Vec<String>,
-    /// Set besides what cmux sets. It may hold secrets.
-    pub env: Vec<(String, String)>,
-    /// Whether it is kept when its task is done.
-    pub permanent: bool,
-}
-
-/// Shows the names of the variables and not what they hold.
-impl fmt::Debug for Setup {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&String> = self.env.iter().map(|(name, _)| name).collect();
-        f.debug_struct("Setup")
-            .field("cwd", &self.cwd)
-            .field("task", &self.task)
-            .field("args", &self.args)
-            .field("env", &names)
-            .field("permanent", &self.permanent)
-            .finish()
-    }
-}
-
 /// What an agent is called in its project.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AgentName(String);
@@ -97,7 +71,9 @@ impl AgentName {
         let is_name = (1..=NAME_MAX).contains(&text.len())
             && text.starts_with(|c: char| c.is_ascii_alphabetic())
             && text.chars().all(allowed)
-            && !RESERVED.contains(&text.to_ascii_lowercase().as_str());
+            && !RESERVED.contains(&text.to_ascii_lowercase().as_str())
+            // What looks like an id is taken for one.
+            && text.parse::<AgentId>().is_err();
         match is_name {
             true => Ok(AgentName(text.to_owned())),
             false => Err(BadName(text.chars().take(NAME_MAX).collect())),
@@ -122,6 +98,17 @@ pub enum Intent {
     /// The process stays, nothing is delivered, and it is not brought back.
     Pause,
     Stop,
+}
+
+impl Intent {
+    /// Returns its name, as everybody sees it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Intent::Run => "run",
+            Intent::Pause => "pause",
+            Intent::Stop => "stop",
+        }
+    }
 }
 
 /// One life of an agent, from its launch until nothing is left of it.
@@ -154,6 +141,19 @@ pub enum LifeState {
     },
     /// Nothing is left of it.
     Over,
+}
+
+impl LifeState {
+    /// Returns its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            LifeState::Launching => "launching",
+            LifeState::Alive { .. } => "alive",
+            LifeState::Ending { .. } => "ending",
+            LifeState::Ended { .. } => "ended",
+            LifeState::Over => "over",
+        }
+    }
 }
 
 /// Where an agent lives.
@@ -231,9 +231,53 @@ pub enum Ignored {
 }
 
 impl Agent {
+    /// Returns a new agent as it is before its first life.
+    pub fn new(id: AgentId, new: NewAgent, now: Timestamp) -> Agent {
+        let NewAgent { project, name, role, kind, parent, setup } = new;
+        Agent {
+            id,
+            project,
+            name,
+            role,
+            kind,
+            parent,
+            setup,
+            created_at: now,
+            intent: Intent::Run,
+            phase: Phase::Offline,
+            since: now,
+            reason: None,
+            life: None,
+            word: None,
+            exits: Exits::default(),
+            session: None,
+            seen_at: None,
+        }
+    }
+
+    /// Returns whether this is the agent that whoever asks for `new` means.
+    pub fn is_as(&self, new: &NewAgent) -> bool {
+        let NewAgent { project, name, role, kind, parent, setup } = new;
+        (&self.project, &self.name, &self.role) == (project, name, role)
+            && (&self.kind, &self.parent, &self.setup) == (kind, parent, setup)
+    }
+
     /// Returns whether the life of `run` is the agent's present one.
     pub fn is_in(&self, run: RunId) -> bool {
         self.life.as_ref().is_some_and(|life| life.run == run)
+    }
+
+    /// Returns the life of which something is left, if there is one.
+    pub fn present_life(&self) -> Option<&Life> {
+        self.life.as_ref().filter(|life| life.state != LifeState::Over)
+    }
+
+    /// Returns the life whose process should be there, or is on its way.
+    pub fn live_life(&self) -> Option<&Life> {
+        self.life.as_ref().filter(|life| match life.state {
+            LifeState::Launching | LifeState::Alive { .. } | LifeState::Ending { .. } => true,
+            LifeState::Ended { .. } | LifeState::Over => false,
+        })
     }
 
     /// Returns the agent as it is once a person has asked for `intent`. Asking forgives its ends.
@@ -248,6 +292,23 @@ impl Agent {
             | Phase::Busy
             | Phase::Asking
             | Phase::Limited { .. } => asked,
+        }
+    }
+
+    /// Returns the agent as it is once a person has asked for another life of it. The present one is told
+    /// to end; one that has only just begun is new enough.
+    #[must_use]
+    pub fn restarted(&self, now: Timestamp) -> Agent {
+        let asked = self.asked(Intent::Run, now);
+        match asked.life.as_ref().map(|life| &life.state) {
+            Some(LifeState::Alive { .. }) => asked.ending(now),
+            Some(
+                LifeState::Launching
+                | LifeState::Ending { .. }
+                | LifeState::Ended { .. }
+                | LifeState::Over,
+            )
+            | None => asked,
         }
     }
 
@@ -356,9 +417,10 @@ impl Agent {
         policy: &RestartPolicy,
         dice: u64,
     ) -> Result<Agent, Ignored> {
-        let place = match &life.state {
-            LifeState::Launching => None,
-            LifeState::Alive { place, .. } | LifeState::Ending { place, .. } => Some(place.clone()),
+        let (place, was_told) = match &life.state {
+            LifeState::Launching => (None, false),
+            LifeState::Alive { place, .. } => (Some(place.clone()), false),
+            LifeState::Ending { place, .. } => (Some(place.clone()), true),
             LifeState::Ended { .. } | LifeState::Over => return Err(Ignored::Over),
         };
         let mut agent = self.clone();
@@ -367,6 +429,7 @@ impl Agent {
         agent.word = None;
         let phase = match self.intent {
             Intent::Stop | Intent::Pause => Phase::Offline,
+            Intent::Run if was_told => Phase::Offline,
             Intent::Run => match agent.exits.add(now, policy, dice) {
                 Some(retry_at) => Phase::Down { retry_at },
                 None => Phase::Failed,

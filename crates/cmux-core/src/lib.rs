@@ -27,6 +27,7 @@ pub mod run;
 pub mod screen;
 pub mod session;
 pub mod settings;
+pub mod setup;
 pub mod signature;
 pub mod snapshot;
 pub mod time;

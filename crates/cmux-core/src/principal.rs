@@ -84,6 +84,19 @@ impl Principal {
         }
     }
 
+    /// Returns whether this one may launch agents in `project`, or why not: whoever may change what there
+    /// is, and an agent where it lives itself.
+    pub fn may_spawn_in(&self, project: &ProjectId) -> Result<(), Denial> {
+        match self {
+            Principal::Agent { project: own, .. } if own == project => Ok(()),
+            Principal::Agent { .. } => Err(Denial::Insufficient),
+            Principal::Operator
+            | Principal::Browser { .. }
+            | Principal::Token { .. }
+            | Principal::Nobody => self.may(Need::Operate),
+        }
+    }
+
     /// Returns whether this one would lose by being seen from below an agent's launcher, so that it matters
     /// who it really is.
     pub fn is_powerful(&self) -> bool {
@@ -175,6 +188,23 @@ mod tests {
         assert_eq!(agent().confined_to(), Some(&ProjectId::of("/a")));
         assert_eq!(Principal::Operator.confined_to(), None);
         assert_eq!(token(TokenScope::Read).confined_to(), None);
+    }
+
+    #[test]
+    fn an_agent_launches_others_where_it_lives_and_speaking_is_not_enough_elsewhere() {
+        use Denial::{Insufficient, Unknown};
+        let (own, other) = (ProjectId::of("/a"), ProjectId::of("/b"));
+        for (who, project, expected) in [
+            (agent(), &own, None),
+            (agent(), &other, Some(Insufficient)),
+            (Principal::Operator, &other, None),
+            (token(TokenScope::Operate), &other, None),
+            (token(TokenScope::Send), &own, Some(Insufficient)),
+            (token(TokenScope::Operate).below_an_agent(), &own, Some(Insufficient)),
+            (Principal::Nobody, &own, Some(Unknown)),
+        ] {
+            assert_eq!(who.may_spawn_in(project).err(), expected, "{who:?} {project}");
+        }
     }
 
     /// Checks that `who` may do everything up to `most`, and is told `beyond` for the rest.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::agent::{Agent, AgentName, BadName, Intent, Setup, Sighting};
+use crate::agent::{Agent, AgentName, BadName, BadSetup, Intent, Setup, Sighting};
 use crate::archive::{Archive, BadArchive};
 use crate::digest::Digest;
 use crate::event::{Actor, Event, StopReason, What};
@@ -11,6 +11,7 @@ use crate::id::{AgentId, EventId, RunId, SessionId, SnapshotId, TokenId};
 use crate::project::{BadProject, Found, Project, ProjectId};
 use crate::run::RunToken;
 use crate::session::{Link, OverWhy, Session};
+use crate::setup::check_word;
 use crate::snapshot::Copied;
 use crate::token::{BadToken, Token, TokenScope};
 use crate::webhook::{BadWebhook, Webhook};
@@ -140,6 +141,15 @@ pub struct NewAgent {
     pub setup: Setup,
 }
 
+impl NewAgent {
+    /// Returns why it cannot be launched so, if it cannot.
+    pub fn check(&self) -> Result<(), BadSetup> {
+        check_word("role", &self.role)?;
+        check_word("kind", &self.kind)?;
+        self.setup.check()
+    }
+}
+
 /// What is said to whoever reported, once it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -185,8 +195,18 @@ pub enum Refused {
          forgets it"
     )]
     NameTaken(AgentName),
-    #[error("`{0}` still runs: stop it first")]
+    #[error(transparent)]
+    BadSetup(#[from] BadSetup),
+    #[error(
+        "`{0}` still runs, or something of it is left: `cmux agent stop {0}` ends it; try again when it \
+         is offline"
+    )]
     AgentRuns(AgentName),
+    #[error(
+        "the project `{project}` still has agents ({agents}): stop each with `cmux agent stop` and forget \
+         it with `cmux agent rm` first"
+    )]
+    HasAgents { project: ProjectId, agents: u64 },
     #[error(transparent)]
     BadArchive(#[from] BadArchive),
     #[error("there is no token `{0}`; `cmux token list` shows those there are")]

@@ -79,7 +79,18 @@ impl Plan {
         ids: &mut dyn NewIds,
     ) {
         let Phase::Starting { deadline } = agent.phase else { return };
-        self.at(deadline, now, || give_up(agent, life.run, policy, now, ids));
+        if now < deadline {
+            self.wake(deadline);
+            return;
+        }
+        let sighting = Sighting::Overdue { screen: None };
+        let dice = u128::from(ids.ulid()) as u64;
+        // What is left of it is cleared away next.
+        let Ok(after) = agent.after(life.run, sighting, now, policy, dice) else { return };
+        self.wake(due(&after).unwrap_or(now));
+        let told = news(agent, &after).into_iter();
+        self.steps.push(Step { record: Some(Record::Agent(Box::new(after))), ..Step::default() });
+        self.steps.extend(told.map(|event| Step { event: Some(event), ..Step::default() }));
     }
 
     /// Adds a step if its time has come, and in any case a wake-up for when it has.
@@ -137,37 +148,36 @@ fn clear(agent: &Agent, run: RunId, now: Timestamp) -> Step {
     step(agent, clearing, Some(action))
 }
 
-/// Takes a life that did not get to its prompt for over. What is left of it is cleared away next.
-fn give_up(
-    agent: &Agent,
-    run: RunId,
-    policy: &RestartPolicy,
-    now: Timestamp,
-    ids: &mut dyn NewIds,
-) -> Step {
-    let sighting = Sighting::Overdue { screen: None };
-    let dice = u128::from(ids.ulid()) as u64;
-    match agent.after(run, sighting, now, policy, dice) {
-        Ok(after) => step(agent, after, None),
-        Err(_) => Step::default(),
-    }
-}
-
 /// Returns the step to `after`, which tells of the phase if that is another.
 fn step(before: &Agent, after: Agent, action: Option<Action>) -> Step {
-    let event = (before.phase.name() != after.phase.name()).then(|| phase_event(before, &after));
+    let event = phase_event(before, &after);
     Step { record: Some(Record::Agent(Box::new(after))), event, action }
 }
 
-/// Returns the event that tells that an agent is in another phase.
-pub fn phase_event(before: &Agent, after: &Agent) -> Event {
-    let what = What::AgentPhase {
-        from: before.phase.name(),
-        to: after.phase.name(),
-        reason: after.reason.clone(),
-    };
-    let run = after.life.as_ref().map(|life| life.run);
-    Event { agent: Some(after.id), run, ..Event::own_in(&after.project, what) }
+/// Returns what there is to tell of an agent that was `before` and is `after`: that its life ended, and
+/// that it is in another phase.
+pub fn news(before: &Agent, after: &Agent) -> Vec<Event> {
+    [exit_event(before, after), phase_event(before, after)].into_iter().flatten().collect()
+}
+
+fn exit_event(before: &Agent, after: &Agent) -> Option<Event> {
+    if before.live_life().is_none() || after.live_life().is_some() {
+        return None;
+    }
+    let how = after.reason.clone().unwrap_or_default();
+    Some(event(after, What::AgentExited { how }))
+}
+
+fn phase_event(before: &Agent, after: &Agent) -> Option<Event> {
+    let (from, to) = (before.phase.name(), after.phase.name());
+    let reason = after.reason.clone();
+    (from != to).then(|| event(after, What::AgentPhase { from, to, reason }))
+}
+
+/// Returns an event of cmux's own, of `agent` in its present life.
+pub fn event(agent: &Agent, what: What) -> Event {
+    let run = agent.life.as_ref().map(|life| life.run);
+    Event { agent: Some(agent.id), run, ..Event::own_in(&agent.project, what) }
 }
 
 #[cfg(test)]
@@ -232,7 +242,45 @@ mod tests {
         let Some(Record::Agent(after)) = plan.steps[0].record.clone() else { panic!("none") };
         assert!(matches!(after.phase, Phase::Down { .. }), "{:?}", after.phase);
         assert!(matches!(after.life.unwrap().state, LifeState::Ended { .. }));
-        assert!(plan.steps[0].event.is_some());
+        let told: Vec<&What> =
+            plan.steps.iter().filter_map(|step| Some(&step.event.as_ref()?.what)).collect();
+        let exited = matches!(told[..], [What::AgentExited { .. }, What::AgentPhase { .. }]);
+        assert!(exited, "{told:?}");
+    }
+
+    #[test]
+    fn an_agent_that_is_to_begin_another_life_ends_and_is_launched_at_once() {
+        let agent = alive().restarted(NOW);
+        assert_eq!(actions(&agent, NOW).iter().map(name_of).collect::<Vec<_>>(), ["end"]);
+        let agent = see(&agent.ending(NOW + END_WITHIN), ended());
+        assert_eq!(actions(&agent, NOW).iter().map(name_of).collect::<Vec<_>>(), ["clear"]);
+        let agent = see(&agent, Sighting::Cleared);
+        assert_eq!(actions(&agent, NOW).iter().map(name_of).collect::<Vec<_>>(), ["launch"]);
+    }
+
+    #[test]
+    fn the_end_of_a_life_is_told_once_and_a_phase_when_it_is_another() {
+        let kinds = |before: &Agent, after: &Agent| {
+            let name = |event: Event| {
+                if let What::AgentPhase { from, to, .. } = event.what {
+                    return format!("{from}-{to}");
+                }
+                let What::AgentExited { how } = event.what else { panic!("{event:?}") };
+                how
+            };
+            news(before, after).into_iter().map(name).collect::<Vec<_>>()
+        };
+        let (idle, over) = (see(&alive(), at_prompt()), see(&alive(), ended()));
+        assert_eq!(kinds(&alive(), &idle), ["starting-idle"]);
+        assert_eq!(kinds(&idle, &idle), [""; 0]);
+        assert_eq!(kinds(&idle, &see(&idle, ended())), ["exit 1", "idle-down"]);
+        assert_eq!(kinds(&over, &see(&over, Sighting::Cleared)), [""; 0]);
+        let told = news(&idle, &over).remove(0);
+        let run = alive().life.unwrap().run;
+        assert_eq!(
+            (told.agent, told.run, told.project),
+            (Some(idle.id), Some(run), Some(idle.project))
+        );
     }
 
     proptest! {
@@ -273,6 +321,9 @@ mod tests {
                     for sighting in seen.into_iter().filter(|_| fault != 2) {
                         agent = tell(&agent, run, sighting, now);
                     }
+                }
+                if fault == 4 {
+                    agent = agent.restarted(now);
                 }
                 if fault == 3 && let Some(life) = agent.life.clone() {
                     agent = tell(&agent, life.run, ended(), now);
