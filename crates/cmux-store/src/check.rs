@@ -7,8 +7,8 @@ use cmux_core::time::Timestamp;
 
 use crate::events::Row;
 use crate::{
-    Reader, StoreError, View, chain, cursors, events, links, logs, migrate, misread, projects,
-    runs, sessions, settings, snapshots, tokens, wake, webhooks,
+    Reader, StoreError, View, agents, chain, cursors, events, links, logs, migrate, misread,
+    projects, runs, sessions, settings, snapshots, tokens, wake, webhooks,
 };
 
 /// The most problems that are told.
@@ -87,6 +87,9 @@ fn read_all(view: View<'_>) -> Result<(), StoreError> {
         links::all(view)?;
         runs::all(view)?;
         webhooks::all(view)?;
+    }
+    if migrate::version(view.db)? >= 3 {
+        agents::all(view)?;
     }
     Ok(())
 }

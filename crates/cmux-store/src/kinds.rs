@@ -3,7 +3,7 @@
 use cmux_core::event::{Actor, Event, StopReason, What};
 use cmux_core::repair::{Repair, RepairSource};
 use cmux_core::session::{OverWhy, SessionHow};
-use cmux_core::snapshot::SnapshotKind;
+use cmux_core::snapshot::{Copied, SnapshotKind};
 use cmux_core::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -19,6 +19,11 @@ pub(crate) fn name(what: &What) -> &'static str {
         What::ProjectFound { .. } => "project.found",
         What::SnapshotTaken { .. } => "snapshot.taken",
         What::SnapshotFailed { .. } => "snapshot.failed",
+        What::AgentSpawned { .. } => "agent.spawned",
+        What::AgentAsked { .. } => "agent.asked",
+        What::AgentPhase { .. } => "agent.phase",
+        What::AgentExited { .. } => "agent.exited",
+        What::AgentRemoved { .. } => "agent.removed",
         What::LogArchived { .. } => "log.archived",
         What::PayloadsPruned { .. } => "payload.pruned",
         What::StoreMigrated { .. } => "store.migrated",
@@ -47,6 +52,11 @@ pub(crate) fn subject(event: &Event) -> Option<String> {
         What::LinkReused { session }
         | What::SessionOpened { session, .. }
         | What::SessionOver { session, .. } => Some(format!("session:{session}")),
+        What::AgentSpawned { .. }
+        | What::AgentAsked { .. }
+        | What::AgentPhase { .. }
+        | What::AgentExited { .. }
+        | What::AgentRemoved { .. } => event.agent.map(|id| format!("agent:{id}")),
         What::DaemonStarted { .. }
         | What::PasswordChanged { .. }
         | What::DaemonStopping { .. }
@@ -97,14 +107,18 @@ pub(crate) fn data(what: &What) -> Value {
             json!({"name": name, "root": root})
         }
         What::ProjectMissing { root } | What::ProjectFound { root } => json!({"root": root}),
-        What::SnapshotTaken { kind, copied } => json!({
-            "kind": snapshot_kind(*kind),
-            "file": copied.file,
-            "bytes": copied.bytes,
-            "sha256": copied.sha256,
-            "head": copied.head.0,
-        }),
+        What::SnapshotTaken { kind, copied } => taken(*kind, copied),
         What::SnapshotFailed { kind, why } => json!({"kind": snapshot_kind(*kind), "why": why}),
+        What::AgentSpawned { name, role, kind, parent } => json!({
+            "name": name,
+            "role": role,
+            "kind": kind,
+            "parent": parent.map(|id| id.to_string()),
+        }),
+        What::AgentAsked { intent } => json!({"intent": intent}),
+        What::AgentPhase { from, to, reason } => json!({"from": from, "to": to, "reason": reason}),
+        What::AgentExited { how } => json!({"how": how}),
+        What::AgentRemoved { name } => json!({"name": name}),
         What::LogArchived { through, rows, file, sha256 } => {
             json!({"through": through.0, "rows": rows, "file": file, "sha256": sha256})
         }
@@ -148,6 +162,16 @@ pub(crate) fn data(what: &What) -> Value {
             "count": count,
         }),
     }
+}
+
+fn taken(kind: SnapshotKind, copied: &Copied) -> Value {
+    json!({
+        "kind": snapshot_kind(kind),
+        "file": copied.file,
+        "bytes": copied.bytes,
+        "sha256": copied.sha256,
+        "head": copied.head.0,
+    })
 }
 
 fn repaired(repair: &Repair) -> Value {

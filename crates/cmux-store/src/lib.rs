@@ -1,5 +1,6 @@
 //! All that cmux must remember, in one SQLite file with one writer.
 
+pub mod agents;
 pub mod archive;
 pub mod backup;
 pub mod chain;

@@ -10,11 +10,14 @@ use rusqlite::Connection;
 use crate::{StoreError, backup, misread};
 
 /// Each takes the database one version further. Released ones are never edited.
-const MIGRATIONS: [&str; KNOWN as usize] =
-    [include_str!("../migrations/0001_ground.sql"), include_str!("../migrations/0002_doors.sql")];
+const MIGRATIONS: [&str; KNOWN as usize] = [
+    include_str!("../migrations/0001_ground.sql"),
+    include_str!("../migrations/0002_doors.sql"),
+    include_str!("../migrations/0003_agents.sql"),
+];
 
 /// The version that this cmux writes.
-pub(crate) const KNOWN: u32 = 2;
+pub(crate) const KNOWN: u32 = 3;
 
 /// Marks a file as cmux's: "cmux" in ASCII.
 const APPLICATION: i32 = 0x636d_7578;

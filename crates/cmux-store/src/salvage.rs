@@ -14,7 +14,7 @@ use crate::events::{self, Filter, PAGE_MAX};
 use crate::file::at;
 use crate::store::{connect, settle_on_close, tame};
 use crate::{
-    StoreError, View, links, logs, migrate, payloads, projects, runs, sessions, settings,
+    StoreError, View, agents, links, logs, migrate, payloads, projects, runs, sessions, settings,
     snapshots, tokens, webhooks,
 };
 
@@ -26,8 +26,10 @@ type MakesSense = fn(&rusqlite::Row<'_>) -> bool;
 
 /// Tables whose rows are carried over as they are. The log is carried over row by row; what is due when
 /// is planned anew, and cursors belong to the log that is over.
-const TABLES: [(&str, MakesSense); 9] = [
+const TABLES: [(&str, MakesSense); 10] = [
     ("projects", |row| projects::read(row).is_ok()),
+    // Projects come before the agents that work in them.
+    ("agents", |row| agents::read(row).is_ok()),
     ("settings", |row| settings::read(row).is_ok()),
     ("snapshots", |row| snapshots::read(row).is_ok()),
     ("payloads", |row| payloads::fits(row).unwrap_or(false)),

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
+use cmux_core::agent::{Agent, AgentName, Setup};
 use cmux_core::digest::Digest;
 use cmux_core::event::{Event, What};
 use cmux_core::id::{EventId, LogId};
 use cmux_core::plan::Subject;
-use cmux_core::project::{Look, Presence, Project};
+use cmux_core::project::{Look, Presence, Project, ProjectId};
+use cmux_core::report::NewAgent;
 use cmux_core::session::{Link, Session, SessionHow};
 use cmux_core::time::Timestamp;
 use cmux_core::token::{Token, TokenScope};
@@ -23,8 +25,8 @@ use serde_json::Value;
 
 use crate::file::at;
 use crate::{
-    SQLITE_MIN, StoreError, chain, events, links, logs, migrate, misread, payloads, projects,
-    sessions, settings, tokens, wake, webhooks,
+    SQLITE_MIN, StoreError, agents, chain, events, links, logs, migrate, misread, payloads,
+    projects, sessions, settings, tokens, wake, webhooks,
 };
 
 /// How long a statement waits for another process to let go of the file.
@@ -34,6 +36,8 @@ const BUSY_MAX: Duration = Duration::from_secs(5);
 const PAGES_MAX: i32 = 1000;
 
 /// Names that nothing has, for what is written and taken back.
+const REHEARSAL_AGENT: &str = "agt_00000000000000000000000000";
+const REHEARSAL_RUN: &str = "run_00000000000000000000000000";
 const REHEARSAL_TOKEN: &str = "tok_00000000000000000000000000";
 const REHEARSAL_SESSION: &str = "ses_00000000000000000000000000";
 
@@ -118,6 +122,7 @@ impl Store {
         };
         // What cannot be read of the little that every turn needs would stop it again and again.
         projects::all(view)?;
+        agents::all(view)?;
         let mut store = Store { db, path: path.to_owned(), head, log, pages: Arc::default() };
         store.rehearse(now)?;
         settle_on_close(&store.db, true)?;
@@ -142,7 +147,8 @@ impl Store {
             let (presence, look) =
                 (Presence::Missing { since: now }, Look::Underway { deadline: now });
             projects::save(&tx, &project)?;
-            projects::save(&tx, &Project { presence, look, ..project })?;
+            projects::save(&tx, &Project { presence, look, ..project.clone() })?;
+            rehearse_agent(&tx, project.id, now)?;
         }
         rehearse_doors(&tx, now)?;
         Ok(transaction.rollback()?)
@@ -308,6 +314,19 @@ impl<'a> Tx<'a> {
         self.head = Head { id: next.id, hash: next.hash, at: Some(now) };
         Ok(next.id)
     }
+}
+
+/// Writes an agent of `project`, before and in its life.
+fn rehearse_agent(tx: &Tx<'_>, project: ProjectId, now: Timestamp) -> Result<(), StoreError> {
+    let named = (REHEARSAL_AGENT.parse(), REHEARSAL_RUN.parse(), AgentName::new("rehearsal"));
+    let (Ok(id), Ok(run), Ok(name)) = named else { return Ok(()) };
+    let (cwd, args, env) = ("/".to_owned(), Vec::new(), Vec::new());
+    let setup = Setup { cwd, task: None, args, env, permanent: false };
+    let (role, kind) = ("rehearsal".to_owned(), "rehearsal".to_owned());
+    let new = NewAgent { project, name, role, kind, parent: None, setup };
+    let agent = Agent::new(id, new, now);
+    agents::save(tx, &agent)?;
+    agents::save(tx, &agent.launching(run, now, now))
 }
 
 /// Writes what is asked for at the doors.

@@ -8,7 +8,7 @@ use crate::{StoreError, Tx, View, damaged};
 
 /// The subjects that this cmux plans for. A later one may have left others, which are none of our
 /// business.
-const KNOWN: &str = "(subject = 'daemon' OR subject GLOB 'project:*')";
+const KNOWN: &str = "(subject = 'daemon' OR subject GLOB 'project:*' OR subject GLOB 'agent:*')";
 
 /// Remembers to look at `subject` at `at`, or no more if there is no such time.
 pub fn set(tx: &Tx<'_>, subject: &Subject, at: Option<Timestamp>) -> Result<(), StoreError> {

@@ -12,11 +12,11 @@ use cmux_store::{Store, StoreError, Tx, backup, chain, events, payloads, repair,
 use rusqlite::params;
 use serde_json::{Value, json};
 
-use crate::doors;
 use crate::world::{
     Dice, EVEN_LATER, LATER, NOW, PAGE, World, all, check_bytes, check_whole, filled, ids, log,
     said, tell,
 };
+use crate::{agents, doors};
 
 #[test]
 fn a_new_store_is_not_called_mended() {
@@ -211,6 +211,8 @@ fn a_row_that_the_core_cannot_express_costs_only_itself() {
         ("UPDATE links SET session = 'x'", 5),
         ("UPDATE run_tokens SET agent = 'x'", 5),
         ("UPDATE webhooks SET source = CAST(x'ff' AS TEXT)", 5),
+        ("UPDATE agents SET env = '[1]'", 5),
+        ("UPDATE agents SET pid = NULL", 5),
     ] {
         let world = World::with(&filled(200, 5));
         furnish(&mut world.open(), &long);
@@ -229,6 +231,7 @@ fn a_row_that_the_core_cannot_express_costs_only_itself() {
         let set = settings::find(store.view(), "kept").unwrap();
         assert_eq!(set.is_some(), !damage.contains("settings"), "{damage}");
         doors::check_salvaged(store.view(), damage);
+        agents::check_salvaged(store.view(), damage);
         drop(store);
         repair::mark(&world.path(), "and again").unwrap();
         let again = world.open_at(3, EVEN_LATER).unwrap();
@@ -288,13 +291,13 @@ fn a_damaged_store_of_a_later_cmux_is_left_for_that_one_to_mend() {
     world.tamper(
         "ALTER TABLE projects ADD COLUMN colour TEXT NOT NULL DEFAULT 'red';
          ALTER TABLE events ADD COLUMN weight INTEGER;
-         CREATE TABLE agents (id TEXT) STRICT; PRAGMA user_version = 3;
+         CREATE TABLE tasks (id TEXT) STRICT; PRAGMA user_version = 4;
          UPDATE events SET v = 9 WHERE id = 7",
     );
     let bytes = fs::read(world.path()).unwrap();
     repair::mark(&world.path(), "x").unwrap();
     let refused = world.open_at(2, LATER).unwrap_err();
-    assert!(matches!(refused, StoreError::TooNew { needed: 3, .. }), "{refused}");
+    assert!(matches!(refused, StoreError::TooNew { needed: 4, .. }), "{refused}");
     check_bytes(&world.path(), &bytes);
 }
 
@@ -313,8 +316,8 @@ fn a_table_that_is_not_described_as_it_was_made_is_damage() {
 fn what_a_later_cmux_waits_for_is_left_alone() {
     let world = World::with(&filled(200, 5));
     world.tamper(
-        "CREATE TABLE agents (id TEXT) STRICT; INSERT INTO wake VALUES ('agent:agt_1', 0);
-         PRAGMA user_version = 3",
+        "CREATE TABLE tasks (id TEXT) STRICT; INSERT INTO wake VALUES ('task:tsk_1', 0);
+         PRAGMA user_version = 4",
     );
     let opened = world.open_at(2, LATER).unwrap();
     assert_eq!(opened.news, []);
@@ -326,7 +329,7 @@ fn what_a_later_cmux_waits_for_is_left_alone() {
 fn a_store_of_a_later_cmux_is_refused_and_not_touched() {
     for marked in [false, true] {
         let world = World::with(&filled(200, 5));
-        world.tamper("UPDATE schema SET oldest_reader = 3; PRAGMA user_version = 3");
+        world.tamper("UPDATE schema SET oldest_reader = 4; PRAGMA user_version = 4");
         let bytes = fs::read(world.path()).unwrap();
         if marked {
             repair::mark(&world.path(), "x").unwrap();
@@ -336,7 +339,7 @@ fn a_store_of_a_later_cmux_is_refused_and_not_touched() {
             Store::open(&world.path(), &world.backups(), log(2), LATER).map(drop).unwrap_err(),
             cmux_store::Reader::open(&world.path()).map(drop).unwrap_err(),
         ] {
-            assert!(matches!(refused, StoreError::TooNew { needed: 3, known: 2, .. }), "{refused}");
+            assert!(matches!(refused, StoreError::TooNew { needed: 4, known: 3, .. }), "{refused}");
             assert!(refused.to_string().contains("was written by a later cmux"), "{refused}");
         }
         check_bytes(&world.path(), &bytes);
@@ -456,6 +459,7 @@ fn furnish(store: &mut Store, body: &str) {
             payloads::keep(tx, body.as_bytes(), NOW)?;
             cmux_store::snapshots::save(tx, &snapshot)?;
             doors::furnish(tx)?;
+            agents::furnish(tx)?;
             cursors::save(tx, "bus", Cursor { log: log(1), event: EventId(3) }, NOW)
         })
         .unwrap();

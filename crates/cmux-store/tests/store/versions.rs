@@ -5,8 +5,8 @@ use cmux_core::id::EventId;
 use cmux_store::{repair, wake};
 use rusqlite::Connection;
 
-use crate::doors;
 use crate::world::{LATER, NOW, World, all, check_whole, filled, ids, log, said, tell};
+use crate::{agents, doors};
 
 /// The first version, as it was released.
 const FIRST: &str = include_str!("../../migrations/0001_ground.sql");
@@ -20,19 +20,20 @@ fn a_store_of_the_first_version_is_migrated_and_read() {
             repair::mark(&world.path(), "a turn came across it").unwrap();
         }
         let mut opened = world.open_at(2, LATER).unwrap();
-        let [What::StoreMigrated { from: 1, to: 2, snapshot: Some(copy) }] = &opened.news[..]
+        let [What::StoreMigrated { from: 1, to: 3, snapshot: Some(copy) }] = &opened.news[..]
         else {
             panic!("{:?}", opened.news);
         };
         assert_eq!(version(&Connection::open(copy).unwrap()), 1);
-        assert_eq!(version(&world.raw()), 2);
+        assert_eq!(version(&world.raw()), 3);
         let store = &mut opened.store;
         assert_eq!((store.log(), store.head().id), (log(1), EventId(200)));
         assert_eq!(ids(&all(store.view())), (1..=200).collect::<Vec<i64>>());
         assert_eq!(cmux_store::projects::all(store.view()).unwrap().len(), 5);
         assert_eq!(wake::next(store.view()).unwrap(), Some(NOW));
-        store.turn(|tx| doors::furnish(tx)).unwrap();
+        store.turn(|tx| doors::furnish(tx).and_then(|()| agents::furnish(tx))).unwrap();
         assert!(doors::found(store.view()).iter().all(|(_, found)| *found));
+        agents::check_salvaged(store.view(), "");
         tell(store, 1);
         check_whole(&world, 201);
         drop(opened);
@@ -47,7 +48,7 @@ fn a_damaged_store_of_the_first_version_loses_no_table_that_can_be_told() {
     let store = world.open_at(2, LATER).unwrap().store;
     let told = said(&store, "store.repaired");
     assert_eq!((&told["events_kept"], &told["projects_kept"]), (&200.into(), &5.into()), "{told}");
-    assert_eq!(version(&world.raw()), 2);
+    assert_eq!(version(&world.raw()), 3);
     check_whole(&world, 201);
 }
 
