@@ -323,6 +323,7 @@ async fn awaken(life: &Life, disk: Disk) -> Result<Option<Mind>, Failure> {
         database: home.database(),
         backups: home.backups(),
         snapshots_keep: settings.snapshots_keep as usize,
+        agents: None,
     };
     let hands = tokio::spawn(hands.work(actions)).abort_handle();
     // A password that was changed while no daemon ran puts out who came in by it.

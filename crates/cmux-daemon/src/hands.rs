@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use cmux_core::agent::Sighting;
 use cmux_core::plan::Action;
 use cmux_core::report::Report;
 use cmux_core::snapshot::{Copied, SnapshotKind};
@@ -26,6 +27,8 @@ pub(crate) struct Hands {
     pub(crate) database: PathBuf,
     pub(crate) backups: PathBuf,
     pub(crate) snapshots_keep: usize,
+    /// Who tends agents, if anybody does.
+    pub(crate) agents: Option<mpsc::Sender<Action>>,
 }
 
 impl Hands {
@@ -43,6 +46,7 @@ impl Hands {
                 action = actions.recv() => action,
             };
             let Some(action) = action else { return };
+            let Some(action) = self.tend(action) else { continue };
             let thing = thing_of(&action);
             if underway.len() >= UNDERWAY_MAX || !underway.insert(thing.clone()) {
                 warn!(?action, "too much is under way; it is planned again when it is missed");
@@ -59,6 +63,32 @@ impl Hands {
         }
     }
 
+    /// Hands over `action` if it is for an agent, and returns it if not.
+    fn tend(&self, action: Action) -> Option<Action> {
+        let told = match &action {
+            Action::LookAtProject { .. } | Action::TakeSnapshot { .. } => return Some(action),
+            Action::LaunchAgent { agent, run } => {
+                let why = "agents cannot be launched by this build".to_owned();
+                Some((agent.id, *run, Sighting::NotLaunched { why }))
+            }
+            // Nobody can say that it has ended.
+            Action::EndAgent { .. } => None,
+            Action::ClearRun { agent, run } => Some((agent.id, *run, Sighting::Cleared)),
+        };
+        match (&self.agents, told) {
+            (Some(agents), _) => {
+                if agents.try_send(action).is_err() {
+                    warn!("too much is asked for agents; it is planned again when it is missed");
+                }
+            }
+            (None, Some((agent, run, sighting))) => {
+                self.inbox.tell(Report::AgentSeen { agent, run, sighting });
+            }
+            (None, None) => {}
+        }
+        None
+    }
+
     /// Does `action`, and returns what there is to report.
     fn act(&self, action: Action) -> Option<Report> {
         match action {
@@ -70,6 +100,7 @@ impl Hands {
                 let outcome = self.take_snapshot(kind, at);
                 Some(Report::SnapshotDone { snapshot, outcome })
             }
+            Action::LaunchAgent { .. } | Action::EndAgent { .. } | Action::ClearRun { .. } => None,
         }
     }
 
@@ -92,5 +123,8 @@ fn thing_of(action: &Action) -> String {
     match action {
         Action::LookAtProject { project, .. } => project.to_string(),
         Action::TakeSnapshot { .. } => "a copy of the store".to_owned(),
+        Action::LaunchAgent { agent, .. }
+        | Action::EndAgent { agent, .. }
+        | Action::ClearRun { agent, .. } => agent.id.to_string(),
     }
 }

@@ -1,5 +1,6 @@
 //! What each report changes.
 
+pub(crate) mod agents;
 mod sessions;
 mod tokens;
 mod webhooks;
@@ -74,6 +75,10 @@ pub(crate) fn hear(
         }
         Report::Asked { actor, ask } => asked(tx, actor, ask, now, ids),
         Report::ProjectLooked { project, found } => looked(tx, project, *found, now),
+        Report::AgentSeen { agent, run, sighting } => {
+            agents::seen(tx, *agent, *run, sighting, now, ids)
+        }
+        Report::RunNamed { token } => agents::named(tx, token),
         Report::SnapshotDone { snapshot, outcome } => copied(tx, *snapshot, outcome.clone(), now),
         Report::Told { event } => {
             tx.append(event, now)?;
@@ -106,8 +111,9 @@ fn started(
     if let Some(newest) = snapshots::newest(tx.view(), SnapshotKind::Daily)? {
         copied(tx, newest.id, Err("the daemon ended before it was done".to_owned()), now)?;
     }
-    let all = projects::all(tx.view())?.into_iter().map(|it| Subject::Project(it.id));
-    Ok(Heard::new(all.chain([Subject::Daemon])))
+    let projects = projects::all(tx.view())?.into_iter().map(|it| Subject::Project(it.id));
+    let agents = cmux_store::agents::all(tx.view())?.into_iter().map(|it| Subject::Agent(it.id));
+    Ok(Heard::new(projects.chain(agents).chain([Subject::Daemon])))
 }
 
 fn asked(
@@ -120,6 +126,10 @@ fn asked(
     match ask {
         Ask::AddProject { root, name } => add_project(tx, actor, root, name.as_deref(), now),
         Ask::RemoveProject { id } => remove_project(tx, actor, id, now),
+        Ask::SpawnAgent { new } => agents::spawn(tx, actor, new, now, ids),
+        Ask::WantAgent { id, intent } => agents::want(tx, actor, *id, *intent, now),
+        Ask::RestartAgent { id } => agents::restart(tx, actor, *id, now),
+        Ask::RemoveAgent { id } => agents::remove(tx, actor, *id, now),
         Ask::ArchiveLog { archive } => archive_log(tx, actor, archive, now),
         Ask::CreateToken { secret, name, scope, lasts } => {
             let new = tokens::New { secret: *secret, name, scope: *scope, lasts: *lasts };
@@ -168,6 +178,11 @@ fn remove_project(
     let Some(project) = projects::find(tx.view(), id)? else {
         return Ok(Heard::refused(Refused::NoProject(id.clone())));
     };
+    // What works in a project is not left without it.
+    let agents = cmux_store::agents::count(tx.view(), id)?;
+    if agents > 0 {
+        return Ok(Heard::refused(Refused::HasAgents { project: id.clone(), agents }));
+    }
     projects::remove(tx, id)?;
     let what = What::ProjectRemoved { name: project.name, root: project.root };
     tx.append(&Event { actor: actor.clone(), ..Event::own_in(id, what) }, now)?;

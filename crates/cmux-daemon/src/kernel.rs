@@ -6,12 +6,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use cmux_core::agent::Agent;
 use cmux_core::event::{Event, What};
 use cmux_core::id::{EventId, LogId, NewIds};
 use cmux_core::plan::doors::CLEAR_MAX;
 use cmux_core::plan::payloads::PRUNE_MAX;
 use cmux_core::plan::{self, Action, Plan, Record, Subject};
 use cmux_core::report::{Answer, Refused, Report};
+use cmux_core::restart::RestartPolicy;
 use cmux_core::settings::StoreSettings;
 use cmux_core::snapshot::SnapshotKind;
 use cmux_core::time::Timestamp;
@@ -20,7 +22,7 @@ use cmux_store::{
     snapshots, wake, webhooks,
 };
 
-use crate::hear::hear;
+use crate::hear::{agents, hear};
 
 /// The most subjects that are planned for in one turn because their time has come.
 const DUE_MAX: u32 = 256;
@@ -172,6 +174,7 @@ fn act(
 
 fn store(tx: &mut Tx<'_>, record: Record, now: Timestamp) -> Result<(), StoreError> {
     match record {
+        Record::Agent(agent) => agents::remember(tx, &agent, now)?,
         Record::Project(project) => projects::save(tx, &project)?,
         Record::Snapshot(snapshot) => snapshots::save(tx, &snapshot)?,
         Record::LogTrimmed { through } => archive::trim(tx, through)?,
@@ -199,6 +202,12 @@ fn plan_for(
         Subject::Project(id) => {
             let project = projects::find(tx.view(), id)?;
             Ok(project.map_or_else(Plan::default, |it| plan::projects::plan(&it, now)))
+        }
+        Subject::Agent(id) => {
+            let agent = cmux_store::agents::find(tx.view(), *id)?;
+            let policy = RestartPolicy::default();
+            let plan = |it: Agent| plan::agents::plan(&it, &policy, now, ids);
+            Ok(agent.map_or_else(Plan::default, plan))
         }
     }
 }

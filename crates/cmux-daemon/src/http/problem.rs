@@ -173,13 +173,20 @@ impl From<Denied> for Oops {
 
 fn refusal(refused: &Refused, detail: String) -> Oops {
     match refused {
-        Refused::NoProject(_) | Refused::NoToken(_) | Refused::NoLink | Refused::NoSession => {
-            Oops::not_found(detail)
-        }
-        Refused::BadProject(_) | Refused::BadToken(_) | Refused::BadWebhook(_) => {
-            Oops::bad_request(detail)
-        }
+        Refused::NoProject(_)
+        | Refused::NoAgent(_)
+        | Refused::NoToken(_)
+        | Refused::NoLink
+        | Refused::NoSession => Oops::not_found(detail),
+        Refused::BadProject(_)
+        | Refused::BadName(_)
+        | Refused::BadSetup(_)
+        | Refused::BadToken(_)
+        | Refused::BadWebhook(_) => Oops::bad_request(detail),
         Refused::WebhookConflict => Oops::new(StatusCode::CONFLICT, "conflict", detail),
+        Refused::NameTaken(_) => Oops::new(StatusCode::CONFLICT, "name-taken", detail),
+        Refused::AgentRuns(_) => Oops::new(StatusCode::CONFLICT, "agent-runs", detail),
+        Refused::HasAgents { .. } => Oops::new(StatusCode::CONFLICT, "has-agents", detail),
         Refused::BadArchive(_) => Oops::new(StatusCode::CONFLICT, "archive", detail),
     }
 }
