@@ -23,7 +23,7 @@ pub fn plan(agent: &Agent, policy: &RestartPolicy, now: Timestamp, ids: &mut dyn
         None => plan.keep_none(agent, now, ids),
         Some(life) => match &life.state {
             LifeState::Over => plan.keep_none(agent, now, ids),
-            LifeState::Launching => plan.give_up_late(agent, life, policy, now, ids),
+            LifeState::Launching => plan.keep_launching(agent, life, policy, now, ids),
             LifeState::Alive { .. } => plan.keep_alive(agent, life, policy, now, ids),
             LifeState::Ending { deadline, .. } => {
                 plan.at(*deadline, now, || end(agent, life.run, now));
@@ -55,6 +55,28 @@ impl Plan {
         }
     }
 
+    /// A process is on its way. If none is wanted, and it was heard from before it was known where it
+    /// lives, there is nobody to be told to end: it is cleared away.
+    fn keep_launching(
+        &mut self,
+        agent: &Agent,
+        life: &Life,
+        policy: &RestartPolicy,
+        now: Timestamp,
+        ids: &mut dyn NewIds,
+    ) {
+        let is_heard = !matches!(agent.phase, Phase::Starting { .. });
+        match agent.intent {
+            Intent::Stop if is_heard => {
+                let how = "it was not wanted any more".to_owned();
+                self.give_up(agent, life, Sighting::Ended { how }, policy, now, ids);
+            }
+            Intent::Stop | Intent::Run | Intent::Pause => {
+                self.give_up_late(agent, life, policy, now, ids);
+            }
+        }
+    }
+
     /// There is a process. If none is wanted, it is told to end; if it does not get to its prompt, too.
     fn keep_alive(
         &mut self,
@@ -83,9 +105,20 @@ impl Plan {
             self.wake(deadline);
             return;
         }
-        let sighting = Sighting::Overdue { screen: None };
+        self.give_up(agent, life, Sighting::Overdue { screen: None }, policy, now, ids);
+    }
+
+    /// Takes a life for over, as this `sighting` says. What is left of it is cleared away next.
+    fn give_up(
+        &mut self,
+        agent: &Agent,
+        life: &Life,
+        sighting: Sighting,
+        policy: &RestartPolicy,
+        now: Timestamp,
+        ids: &mut dyn NewIds,
+    ) {
         let dice = u128::from(ids.ulid()) as u64;
-        // What is left of it is cleared away next.
         let Ok(after) = agent.after(life.run, sighting, now, policy, dice) else { return };
         self.wake(due(&after).unwrap_or(now));
         let told = news(agent, &after).into_iter();
@@ -246,6 +279,17 @@ mod tests {
             plan.steps.iter().filter_map(|step| Some(&step.event.as_ref()?.what)).collect();
         let exited = matches!(told[..], [What::AgentExited { .. }, What::AgentPhase { .. }]);
         assert!(exited, "{told:?}");
+    }
+
+    #[test]
+    fn a_life_that_was_heard_before_it_was_found_can_be_stopped() {
+        let run = RunId::new(Ulid::from(1_u128));
+        let heard = see(&agent().launching(run, NOW + START_WITHIN, NOW), at_prompt());
+        assert!(plan_at(&heard, NOW).steps.is_empty());
+        let plan = plan_at(&heard.asked(Intent::Stop, NOW), NOW);
+        let Some(Record::Agent(after)) = plan.steps[0].record.clone() else { panic!("none") };
+        assert_eq!((&after.phase, plan.wake_at), (&Phase::Offline, Some(NOW)));
+        assert_eq!(actions(&after, NOW).iter().map(name_of).collect::<Vec<_>>(), ["clear"]);
     }
 
     #[test]

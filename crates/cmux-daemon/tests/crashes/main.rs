@@ -2,11 +2,14 @@
 //! and sees it recover.
 //!
 //! The same short story is told again and again: projects are added, a folder goes and comes back, a
-//! project is forgotten, copies of the store are taken, a script and a browser are let in, and webhooks
-//! are delivered. In each telling one thing goes wrong, one thing
-//! later than in the telling before, until the story ends before anything could.
+//! project is forgotten, copies of the store are taken, a script and a browser are let in, webhooks are
+//! delivered, and an agent lives, dies, comes back and is stopped. In each telling one thing goes wrong,
+//! one thing later than in the telling before, until the story ends before anything could.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod agent;
+mod doors;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,21 +20,18 @@ use cmux_core::event::Actor;
 use cmux_core::id::{EventId, LogId, NewIds};
 use cmux_core::plan::Action;
 use cmux_core::project::{Found, Look, ProjectId};
-use cmux_core::report::{Answer, Ask, Refused, Report};
-use cmux_core::session::{OverWhy, Session};
+use cmux_core::report::{Answer, Ask, Report};
 use cmux_core::settings::{Settings, StoreSettings};
 use cmux_core::snapshot::{Copied, RETRY_AFTER, SnapshotKind, SnapshotState};
 use cmux_core::time::Timestamp;
-use cmux_core::token::TokenScope;
-use cmux_core::webhook::Webhook;
 use cmux_daemon::kernel::{Denied, Kernel};
 use cmux_store::events::{self, Filter, Row};
-use cmux_store::{
-    Reader, StoreError, chain, links, payloads, projects, repair, sessions, snapshots, tokens,
-    webhooks,
-};
+use cmux_store::{Reader, StoreError, chain, projects, repair, snapshots};
 use tempfile::TempDir;
 use ulid::Ulid;
+
+use crate::agent::Lives;
+use crate::doors::{create_token, deliver, follow};
 
 /// How long the story is, in seconds: longer than a copy that was lost is waited for.
 const END_S: i64 = 3_000;
@@ -130,6 +130,7 @@ struct World {
     commits: usize,
     turns: usize,
     copies: usize,
+    lives: Lives,
     ids: Ids,
 }
 
@@ -139,7 +140,7 @@ struct Crash;
 #[derive(Clone)]
 enum Happening {
     Act(Action),
-    News(Report),
+    News(Box<Report>),
 }
 
 /// Names things by counting.
@@ -172,6 +173,7 @@ impl World {
             commits: 0,
             turns: 0,
             copies: 0,
+            lives: Lives::default(),
             ids: Ids(1_000),
         }
     }
@@ -195,7 +197,7 @@ impl World {
             300 => self.wanted.push(Ask::RemoveProject { id: ProjectId::of("/b") }),
             // From here on there are only copies to be taken.
             430 => self.wanted.push(Ask::RemoveProject { id: ProjectId::of("/a") }),
-            _ => {}
+            _ => self.happen_to_agent(second),
         }
     }
 
@@ -263,6 +265,9 @@ impl World {
                 let state = snapshots::find(view, *snapshot)?.map(|snapshot| snapshot.state);
                 Ok(matches!(state, Some(SnapshotState::Underway { .. })))
             }
+            Action::LaunchAgent { agent, run } => agent::is_in(view, agent.id, *run, "launching"),
+            Action::EndAgent { agent, run } => agent::is_in(view, agent.id, *run, "ending"),
+            Action::ClearRun { agent, run } => agent::is_in(view, agent.id, *run, "ended"),
         });
         assert!(stored, "{:?}: {action:?} was not stored first", self.fault);
     }
@@ -284,29 +289,39 @@ impl World {
         for (_, happening) in due {
             match happening {
                 Happening::Act(action) => self.act(action),
-                Happening::News(report) => self.news.push(report),
+                Happening::News(report) => self.news.push(*report),
             }
         }
     }
 
     fn act(&mut self, action: Action) {
-        let report = match action {
+        let reports = match action {
             Action::LookAtProject { project, root } => {
                 let there = self.folders.contains(&root);
                 let found = if there { Found::Folder } else { Found::Nothing };
-                Report::ProjectLooked { project, found }
+                vec![Report::ProjectLooked { project, found }]
             }
             Action::TakeSnapshot { snapshot, .. } => {
                 self.copies += 1;
                 let file = format!("copy {}", self.copies);
                 let head = EventId(1);
                 let copied = Copied { file, bytes: 1, sha256: String::new(), head };
-                Report::SnapshotDone { snapshot, outcome: Ok(copied) }
+                vec![Report::SnapshotDone { snapshot, outcome: Ok(copied) }]
             }
+            Action::LaunchAgent { agent, run } => self.lives.launch(&agent, run, self.now),
+            Action::EndAgent { agent, run } => self.lives.end(agent.id, run),
+            Action::ClearRun { agent, run } => self.lives.clear(agent.id, run),
         };
-        self.reports += 1;
-        if !self.strikes(Fault::LoseReport(self.reports)) {
-            self.ahead.push((self.now + LAG, Happening::News(report)));
+        self.report(reports);
+    }
+
+    /// Sends `reports` on their way, on which each may be lost.
+    fn report(&mut self, reports: Vec<Report>) {
+        for report in reports {
+            self.reports += 1;
+            if !self.strikes(Fault::LoseReport(self.reports)) {
+                self.ahead.push((self.now + LAG, Happening::News(Box::new(report))));
+            }
         }
     }
 
@@ -327,6 +342,7 @@ impl World {
         assert_eq!(self.wanted, [], "{fault:?}: somebody has no answer");
         self.check_projects();
         self.check_doors();
+        self.check_agent();
         self.check_copies();
         self.check_log();
     }
@@ -338,8 +354,8 @@ impl World {
             |ask: &Ask| matches!(ask, Ask::AddProject { .. } | Ask::RemoveProject { .. });
         let answered = self.answered.iter().filter(|(ask, _)| of_projects(ask));
         let refusals = answered.filter(|(_, answer)| answer.is_err()).count();
-        // Who asks again to forget what is forgotten is told so.
-        assert!((1..=2).contains(&refusals), "{fault:?}: {:?}", self.answered);
+        // Who asks again to forget what is forgotten is told so, and so is who leaves an agent without it.
+        assert!((2..=3).contains(&refusals), "{fault:?}: {:?}", self.answered);
         // Asking twice is asking once: who adds what is there is given it.
         let is_add =
             |ask: &Ask| matches!(ask, Ask::AddProject { root, .. } if root.starts_with('/'));
@@ -353,41 +369,6 @@ impl World {
         ] {
             assert_eq!(self.rows(kind).len(), times, "{fault:?}: {kind}");
         }
-    }
-
-    /// Whatever was lost between, each was let in once, the link was used once, and one body was told
-    /// once.
-    fn check_doors(&self) {
-        let fault = self.fault;
-        for (kind, times) in [
-            ("token.created", 1),
-            ("link.made", 1),
-            ("session.opened", 1),
-            ("link.reused", 1),
-            ("session.over", 1),
-            ("webhook.received", 1),
-        ] {
-            assert_eq!(self.rows(kind).len(), times, "{fault:?}: {kind}");
-        }
-        let token = self.read(|view| tokens::find_by_secret(view, &Digest::of(b"token"))).unwrap();
-        self.check_answer(&create_token(), &Ok(Answer::Token(token)));
-        let session = self.read(|view| sessions::find_by_secret(view, &Digest::of(b"browser")));
-        let session = session.unwrap();
-        assert_eq!(session.over.map(|over| over.why), Some(OverWhy::LinkReused), "{fault:?}");
-        self.check_answer(&follow("thief"), &Ok(Answer::LinkReused { session: session.id }));
-        let before = Session { over: None, ..session };
-        self.check_answer(&follow("browser"), &Ok(Answer::Session(before)));
-        // Its time is over, and nothing is left of it.
-        assert_eq!(self.read(links::oldest), None, "{fault:?}");
-        let received = &self.rows("webhook.received")[0];
-        let body = self.read(|view| payloads::find(view, &received.payload.unwrap()));
-        assert_eq!(body.as_deref(), Some(&b"body"[..]), "{fault:?}");
-        let taken = self.read(|view| webhooks::find(view, "hub", "1")).unwrap();
-        assert_eq!((taken.event, taken.digest), (received.id, Digest::of(b"body")), "{fault:?}");
-        let duplicate = Answer::Webhook { event: received.id, duplicate: true };
-        self.check_answer(&deliver("2", "body"), &Ok(duplicate));
-        let conflict = Err(Denied::Refused(Refused::WebhookConflict));
-        self.check_answer(&deliver("1", "other"), &conflict);
     }
 
     fn check_answer(&self, ask: &Ask, expected: &Result<Answer, Denied>) {
@@ -438,29 +419,6 @@ impl World {
     fn database(&self) -> PathBuf {
         Path::new(self.folder.path()).join("cmux.db")
     }
-}
-
-fn create_token() -> Ask {
-    let secret = Digest::of(b"token");
-    Ask::CreateToken { secret, name: "ci".to_owned(), scope: TokenScope::Send, lasts: None }
-}
-
-fn follow(who: &str) -> Ask {
-    Ask::FollowLink { link: Digest::of(b"link"), session: Digest::of(who.as_bytes()) }
-}
-
-fn deliver(delivery: &str, body: &str) -> Ask {
-    let webhook = Webhook {
-        is_name_signed: false,
-        source: "hub".to_owned(),
-        delivery: delivery.to_owned(),
-        event: Some("push".to_owned()),
-        project: Some(ProjectId::of("/a")),
-        content_type: None,
-        digest: Digest::of(body.as_bytes()),
-        body: body.as_bytes().to_vec(),
-    };
-    Ask::TakeWebhook { webhook }
 }
 
 fn started() -> Report {
