@@ -1,5 +1,6 @@
 //! The API: each route asks the kernel or a reader, and says what came of it.
 
+mod agents;
 mod events;
 mod extract;
 mod gate;

@@ -17,6 +17,7 @@ use serde_json::Value;
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
+use crate::agent::{Agent, Agents, NewAgent};
 use crate::daemon::{DaemonStatus, Status, Stopping};
 use crate::event::Events;
 use crate::health::Health;
@@ -154,6 +155,41 @@ impl Client {
 
     pub async fn remove_project(&self, id: &str) -> Result<(), ClientError> {
         let path = format!("/api/projects/{}", escape(id));
+        self.ask(Method::DELETE, &path, None::<&()>).await.map(|_| ())
+    }
+
+    /// Lists the agents of `project`, or all, after the one with the id `after`.
+    pub async fn agents(
+        &self,
+        project: Option<&str>,
+        after: Option<&str>,
+    ) -> Result<Agents, ClientError> {
+        let query = query(&[("project", project), ("cursor", after)]);
+        self.get(&format!("/api/agents{query}")).await
+    }
+
+    /// Returns an agent by its id, or by its name in `project`.
+    pub async fn agent(&self, name: &str, project: Option<&str>) -> Result<Agent, ClientError> {
+        self.get(&agent_path(name, "", project)).await
+    }
+
+    pub async fn spawn_agent(&self, new: &NewAgent) -> Result<Agent, ClientError> {
+        self.send(Method::POST, "/api/agents", Some(new)).await
+    }
+
+    /// Has an agent do `verb` from now on: `restart`, `pause`, `resume` or `stop`.
+    pub async fn have_agent(
+        &self,
+        name: &str,
+        verb: &str,
+        project: Option<&str>,
+    ) -> Result<Agent, ClientError> {
+        let path = agent_path(name, &format!("/{}", escape(verb)), project);
+        self.send(Method::POST, &path, None::<&()>).await
+    }
+
+    pub async fn remove_agent(&self, name: &str, project: Option<&str>) -> Result<(), ClientError> {
+        let path = agent_path(name, "", project);
         self.ask(Method::DELETE, &path, None::<&()>).await.map(|_| ())
     }
 
@@ -381,6 +417,11 @@ impl EventQuery {
             ("log", self.log.as_deref()),
         ])
     }
+}
+
+/// Returns where an agent is, by its id or its name in `project`, and what is done there.
+fn agent_path(name: &str, verb: &str, project: Option<&str>) -> String {
+    format!("/api/agents/{}{verb}{}", escape(name), query(&[("project", project)]))
 }
 
 /// Returns the query of a URL in which each of `fields` that has a value is set.

@@ -1,5 +1,6 @@
 //! The contract: what is said between cmux and its clients, and nothing of how it is thought.
 
+pub mod agent;
 pub mod client;
 pub mod daemon;
 pub mod event;

@@ -4,6 +4,10 @@
 macro_rules! shapes {
     ($said:ident, $sent:ident) => {
         $said!(
+            crate::agent::Agent,
+            crate::agent::Agents,
+            crate::agent::Intent,
+            crate::agent::Phase,
             crate::daemon::DaemonStatus,
             crate::daemon::Notice,
             crate::daemon::Status,
@@ -40,6 +44,7 @@ macro_rules! shapes {
             crate::who::Whoami
         );
         $sent!(
+            crate::agent::NewAgent,
             crate::project::NewProject,
             crate::session::Login,
             crate::store::NewArchive,

@@ -5,6 +5,52 @@
 /** A moment. */
 export type Time = string;
 
+/** An AI coding session that cmux keeps alive. */
+export type Agent = {
+  id: string;
+  name: string;
+  project: string;
+  role: string;
+  /** Which program it is. */
+  kind: string;
+  /** The agent that launched it, if one did. */
+  parent: string | null;
+  intent: Intent;
+  phase: Phase;
+  /** Since when it is in that phase. */
+  since: Time;
+  /** Why, if there is more to say. */
+  reason: string | null;
+  /** Whether it is kept when its task is done. */
+  permanent: boolean;
+  pid: number | null;
+  /** Where it is in tmux. */
+  pane: string | null;
+  /** Its present life, if it has one. */
+  run: string | null;
+  /** The provider's own name for the conversation. */
+  session_id: string | null;
+  cwd: string;
+  /** When its present life began. */
+  started_at: Time | null;
+  last_seen_at: Time | null;
+  /** How many messages wait for it. */
+  queue: number;
+};
+
+/** A page of agents. */
+export type Agents = {
+  agents: Array<Agent>;
+  /** What to ask for to get the next page, if there is one. */
+  next: string | null;
+};
+
+/** What people want of an agent. */
+export type Intent = "run" | "pause" | "stop";
+
+/** What an agent was last seen doing. */
+export type Phase = "offline" | "starting" | "idle" | "busy" | "asking" | "limited" | "down" | "failed";
+
 /** Whether a daemon runs, and which. Also what `cmux daemon status --json` prints. */
 export type DaemonStatus = {
   running: boolean;
@@ -315,6 +361,28 @@ export type Whoami = {
   /** The agent's, token's or session's, if it is one. */
   id: string | null;
   scopes: Array<TokenScope>;
+};
+
+/** Asks for an agent. */
+export type NewAgent = {
+  project: string;
+  name: string;
+  /** Which program it is, such as `claude`. */
+  kind: string;
+  /** What it is in its team; a worker unless it is said. */
+  role?: string;
+  /** What it is to do first. */
+  task?: string | null;
+  /** Where it works; the project's root unless it is said. An absolute path, of at most 4096 bytes. */
+  cwd?: string | null;
+  /** Added to the program's own arguments. */
+  args?: Array<string>;
+  /** Variables that are set besides those that cmux sets. What they hold is told to nobody. */
+  env?: {
+    [key in string]: string;
+  };
+  /** Whether it is kept when its task is done. */
+  permanent?: boolean;
 };
 
 /** Asks for a project. */

@@ -85,7 +85,7 @@ pub(crate) async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn parse(id: &str) -> Result<ProjectId, Oops> {
+pub(crate) fn parse(id: &str) -> Result<ProjectId, Oops> {
     id.parse()
         .map_err(|error: cmux_core::project::BadProjectId| Oops::bad_request(error.to_string()))
 }

@@ -1,6 +1,7 @@
 //! The list of all routes: how each is called, what it needs, and what it says.
 
 use cmux_core::principal::Need;
+use cmux_wire::agent::{self, Agent, Agents, NewAgent};
 use cmux_wire::daemon::{DaemonStatus, Status, Stopping};
 use cmux_wire::event::Events;
 use cmux_wire::health::Health;
@@ -16,8 +17,8 @@ use serde_json::Value;
 
 use crate::http::table::{Route, delete, get, post, show_document};
 use crate::http::{
-    events, health, kinds, metrics, pages, projects, sessions, status, store, stream, tokens,
-    webhooks, whoami,
+    agents, events, health, kinds, metrics, pages, projects, sessions, status, store, stream,
+    tokens, webhooks, whoami,
 };
 
 /// Returns every route there is.
@@ -29,6 +30,7 @@ pub(crate) fn all() -> Vec<Route> {
         daemon_routes(),
         project_routes(),
         kind_routes(),
+        agent_routes(),
         log_routes(),
     ]
     .into_iter()
@@ -209,8 +211,61 @@ fn project_routes() -> Vec<Route> {
         delete("/api/projects/{id}", "removeProject", projects::remove)
             .needs(Need::Operate)
             .names(project::ID)
-            .says("Forgets a project. No file of it is touched.")
-            .answers_nothing(204, "It is forgotten."),
+            .says("Forgets a project that has no agents. No file of it is touched.")
+            .answers_nothing(204, "It is forgotten.")
+            .refuses(&[409]),
+    ]
+}
+
+fn agent_routes() -> Vec<Route> {
+    let of_one = |route: Route| route.names(agent::id_or_name()).query::<agents::Where>();
+    let asked = |route: Route, says| {
+        let route = of_one(route).needs(Need::Operate).says(says);
+        route.answers::<Agent>(200, "The agent, as it is wanted from now on.")
+    };
+    vec![
+        get("/api/agents", "listAgents", agents::list)
+            .needs(Need::Read)
+            .says("Lists agents: those of one project, or all.")
+            .pages(agent::id())
+            .query::<agents::Wanted>()
+            .answers::<Agents>(200, "A page of agents.")
+            .refuses(&[404]),
+        post("/api/agents", "spawnAgent", agents::spawn)
+            .needs(Need::Send)
+            .says(
+                "Launches an agent. An agent may do so in its own project, and others if they may \
+                 operate. To ask for the same one again changes nothing.",
+            )
+            .takes::<NewAgent>()
+            .answers::<Agent>(201, "The agent, which is new.")
+            .answers::<Agent>(200, "The agent, which was there already.")
+            .refuses(&[404, 409]),
+        of_one(get("/api/agents/{id}", "showAgent", agents::show))
+            .needs(Need::Read)
+            .says("One agent, by its id or by its name in a project.")
+            .answers::<Agent>(200, "The agent."),
+        of_one(delete("/api/agents/{id}", "removeAgent", agents::remove))
+            .needs(Need::Operate)
+            .says("Forgets an agent of which nothing runs.")
+            .answers_nothing(204, "It is forgotten.")
+            .refuses(&[409]),
+        asked(
+            post("/api/agents/{id}/restart", "restartAgent", agents::restart),
+            "Ends an agent's life, if it has one, and begins another.",
+        ),
+        asked(
+            post("/api/agents/{id}/pause", "pauseAgent", agents::pause),
+            "Leaves an agent as it is: nothing is delivered to it, and it is not brought back.",
+        ),
+        asked(
+            post("/api/agents/{id}/resume", "resumeAgent", agents::resume),
+            "Has an agent run: after a pause, a stop, or too many ends.",
+        ),
+        asked(
+            post("/api/agents/{id}/stop", "stopAgent", agents::stop),
+            "Ends an agent, and leaves it so.",
+        ),
     ]
 }
 
