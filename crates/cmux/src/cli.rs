@@ -103,6 +103,9 @@ enum Command {
     /// Run a program, and end with it all that comes of it. Started for every agent
     #[command(hide = true)]
     Launch(cmd::launch::Launch),
+    /// Play an agent by a script. The `demo` kind runs it
+    #[command(hide = true)]
+    Demo(cmd::demo::Demo),
 }
 
 /// Does what the command line says, and says what came of it.
@@ -127,6 +130,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Completions { shell } => complete(shell, say),
         Command::Guard(guard) => return guard.run(&cli.common),
         Command::Launch(launch) => return launch.run(),
+        Command::Demo(demo) => return demo.run(),
     };
     finish(done.map(|()| ExitCode::SUCCESS))
 }
