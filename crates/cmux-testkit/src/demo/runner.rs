@@ -134,9 +134,7 @@ impl Runner {
         Terminal::listen(self.sender.clone(), Event::Typed);
         let code = self.play();
         Terminal::write(self.painter.leave().as_bytes());
-        for token in self.worker.under_way.keys().copied().collect::<Vec<u64>>() {
-            self.worker.cancel(token);
-        }
+        self.worker.end_all();
         code
     }
 

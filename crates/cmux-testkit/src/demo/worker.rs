@@ -22,6 +22,9 @@ const TOOL_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long the last hook may keep the agent from ending.
 const LAST_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How long what is ended with the agent may take.
+const END_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// Takes what came of something.
 pub(crate) type Report = Arc<dyn Fn(Input) + Send + Sync>;
 
@@ -57,7 +60,7 @@ impl Worker {
         let session = body["session_id"].as_str().unwrap_or_default().to_owned();
         let (folder, stdin) = (self.folder.clone(), body.to_string());
         thread::spawn(move || {
-            thread::sleep(late);
+            wait(late, &cancelled);
             let run = |HookCommand { command, timeout }: &HookCommand| {
                 let is_last = event == "SessionEnd";
                 let timeout = if is_last { LAST_TIMEOUT.min(*timeout) } else { *timeout };
@@ -100,6 +103,18 @@ impl Worker {
         }
     }
 
+    /// Ends all that is under way, and waits a moment for it.
+    pub(crate) fn end_all(&mut self) {
+        let all = std::mem::take(&mut self.under_way);
+        all.values().for_each(|cancelled| cancelled.store(true, Ordering::Relaxed));
+        let begun = Instant::now();
+        // Whoever runs something holds on to it.
+        let is_over = || all.values().all(|cancelled| Arc::strong_count(cancelled) == 1);
+        while !is_over() && begun.elapsed() < END_TIMEOUT {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     pub(crate) fn is_over(&mut self, token: u64) {
         self.under_way.remove(&token);
     }
@@ -108,6 +123,15 @@ impl Worker {
         let cancelled = Arc::new(AtomicBool::new(false));
         self.under_way.insert(token, Arc::clone(&cancelled));
         cancelled
+    }
+}
+
+/// Waits for so long, or until nobody wants it any more.
+fn wait(span: Duration, cancelled: &AtomicBool) {
+    let begun = Instant::now();
+    while begun.elapsed() < span && !cancelled.load(Ordering::Relaxed) {
+        let rest = span.saturating_sub(begun.elapsed());
+        thread::sleep(rest.min(Duration::from_millis(10)));
     }
 }
 
