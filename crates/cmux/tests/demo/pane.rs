@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use cmux_testkit::wait::eventually;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -45,6 +46,15 @@ impl Pane {
         command.env("CMUX_DEMO_RECORD", self.path("record")).env("CMUX_AGENT", "agt_1");
         let started = command.output().unwrap();
         assert!(started.status.success(), "{started:?}");
+    }
+
+    /// Starts an agent with these flags that is refused before it draws anything, and returns why.
+    pub(crate) fn refused(&self, flags: &[&str]) -> String {
+        let mut command = Command::new(PROGRAM);
+        command.args(["demo", "--state"]).arg(self.path("state")).args(flags);
+        let ran = command.stdin(Stdio::null()).output().unwrap();
+        assert_eq!((ran.status.code(), ran.stdout.len()), (Some(1), 0), "{ran:?}");
+        String::from_utf8(ran.stderr).unwrap()
     }
 
     /// Writes a file into the folder, and returns its path.
@@ -96,12 +106,6 @@ impl Pane {
         String::from_utf8(self.expect(&["capture-pane", "-p"]).stdout).unwrap()
     }
 
-    /// Returns all that it has said, in long lines: tmux writes below it that it is dead.
-    pub(crate) fn last_words(&self) -> String {
-        let said = self.expect(&["capture-pane", "-p", "-J", "-S", "-"]).stdout;
-        String::from_utf8(said).unwrap()
-    }
-
     /// Returns what a tmux format says of the pane.
     pub(crate) fn tell(&self, format: &str) -> String {
         let told = self.expect(&["list-panes", "-F", format]).stdout;
@@ -129,10 +133,15 @@ impl Pane {
 
     /// Waits until the agent has ended, and returns its exit code, or nothing if it was killed.
     pub(crate) fn exit(&self) -> Option<u8> {
-        // A pane is dead a moment before tmux knows how it died.
         let how = "#{pane_dead} #{pane_dead_status}/#{pane_dead_signal}";
-        let ended = eventually("it has ended", || {
-            Some(self.tell(how)).filter(|how| how.starts_with("1 ") && how != "1 /")
+        let ended = eventually("it has ended", || match self.tell(how) {
+            // On a busy machine, tmux 3.3a may miss that its child has ended, and never wait for it.
+            how if how == "1 /" => {
+                let server = self.tell("#{pid}").parse().ok().and_then(Pid::from_raw);
+                kill_process(server.unwrap(), Signal::CHILD).unwrap();
+                None
+            }
+            how => how.starts_with("1 ").then_some(how),
         });
         ended.trim_start_matches("1 ").trim_end_matches('/').parse().ok()
     }
@@ -220,10 +229,10 @@ impl Drop for Pane {
         let pids = String::from_utf8_lossy(&pids).into_owned();
         // The agent first, by its number: one that hangs does not end with its terminal.
         if let Some((agent, _)) = pids.trim().split_once(' ') {
-            let raw = agent.parse().ok().and_then(rustix::process::Pid::from_raw);
+            let raw = agent.parse().ok().and_then(Pid::from_raw);
             let is_dead = self.tmux(&["list-panes", "-F", "#{pane_dead}"]).stdout == b"1\n";
             if let Some(pid) = raw.filter(|_| !is_dead) {
-                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+                let _ = kill_process(pid, Signal::KILL);
             }
         }
         let _ = self.tmux(&["kill-server"]);

@@ -139,9 +139,12 @@ fn a_session_goes_on_with_what_was_said() {
     pane.type_in("remember this");
     pane.submit();
     pane.shows("● echo: remember this");
-    pane.start(&["--session-id", "s-1"], (80, 24));
-    assert_eq!(pane.exit(), Some(1));
-    assert!(pane.last_words().contains("error: Session ID s-1 is already in use."));
+    let refused = pane.refused(&["--session-id", "s-1"]);
+    assert_eq!(
+        refused,
+        "error: Session ID s-1 is already in use.
+"
+    );
     // What a crash has torn harms nothing else.
     let transcript = pane.path("state").join("s-1.jsonl");
     let torn = format!("{}{{\"type\":\"us", fs::read_to_string(&transcript).unwrap());
@@ -157,9 +160,12 @@ fn a_session_goes_on_with_what_was_said() {
     let whole =
         lines.lines().filter(|line| serde_json::from_str::<serde_json::Value>(line).is_ok());
     assert_eq!((lines.lines().count(), whole.count()), (5, 4), "{lines}");
-    pane.start(&["--resume", "s-2"], (80, 24));
-    assert_eq!(pane.exit(), Some(1));
-    assert!(pane.last_words().contains("error: No conversation found with session ID: s-2"));
+    let refused = pane.refused(&["--resume", "s-2"]);
+    assert_eq!(
+        refused,
+        "error: No conversation found with session ID: s-2
+"
+    );
 }
 
 #[test]
@@ -169,14 +175,24 @@ fn a_prompt_may_be_given_at_the_start() {
 }
 
 #[test]
-fn a_bad_script_is_refused_before_anything_is_drawn() {
+fn what_it_cannot_begin_with_is_refused_with_the_reason() {
     let pane = Pane::new();
-    let script = pane.write("script.json", r#"{"rules":[{"steps":[{"shout":"x"}]}]}"#);
-    pane.start(&["--script", &script.display().to_string()], (80, 24));
-    assert_eq!(pane.exit(), Some(1));
-    let said = pane.last_words();
-    assert!(said.contains("rule 1: step 1: there is no step `shout`"), "{said}");
-    assert!(!said.contains('╭'), "{said}");
+    let bad = pane.write("bad.json", r#"{"rules":[{"steps":[{"shout":"x"}]}]}"#);
+    let bad = bad.display().to_string();
+    for (flags, told) in [
+        (
+            &["--script", &bad][..],
+            "bad.json cannot be read: rule 1: step 1: there is no step `shout`",
+        ),
+        (&["--script", "/no/such"], "/no/such cannot be read: No such file"),
+        (&["--settings", "/no/such"], "/no/such cannot be read: No such file"),
+        (&["--permission-mode", "any"], "`any` is no permission mode"),
+        (&["--fault", "any"], "there is no fault `any`"),
+        (&[], "run it in a terminal, or in a tmux pane"),
+    ] {
+        let refused = pane.refused(flags);
+        assert!(refused.starts_with("error: ") && refused.contains(told), "{flags:?}: {refused}");
+    }
 }
 
 fn scripted(flags: &[&str]) -> Pane {

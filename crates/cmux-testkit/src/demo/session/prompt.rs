@@ -217,7 +217,7 @@ impl Session {
 }
 
 impl Input {
-    /// A message without an id, for whoever needs none.
+    /// Returns a message as it comes through the door.
     #[cfg(test)]
     pub(crate) fn message(door: u64, id: &str, text: &str) -> Input {
         Input::Message { door, id: Some(id.to_owned()), text: text.to_owned() }
