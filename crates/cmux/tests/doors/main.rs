@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod agent;
+mod agents;
 mod bodies;
 mod crowds;
 mod deliveries;
