@@ -55,6 +55,16 @@ fn each_question_goes_to_its_route() {
     answered.unwrap();
     assert!(asked.starts_with("DELETE /api/tokens/tok_1 HTTP"), "{asked}");
 
+    let page = json!({ "agents": [], "next": null });
+    let (answered, asked) = ask("200 OK", &page, async |it| it.agents(Some("p"), None).await);
+    assert_eq!(answered.unwrap().agents, []);
+    assert!(asked.starts_with("GET /api/agents?project=p HTTP"), "{asked}");
+    let (_, asked) = ask("200 OK", &page, async |it| it.have_agent("a/b", "stop", Some("p")).await);
+    assert!(asked.starts_with("POST /api/agents/a%2Fb/stop?project=p HTTP"), "{asked}");
+    let (answered, asked) = ask("200 OK", &page, async |it| it.remove_agent("agt_1", None).await);
+    answered.unwrap();
+    assert!(asked.starts_with("DELETE /api/agents/agt_1 HTTP"), "{asked}");
+
     let link = json!({ "url": "http://127.0.0.1:1/x", "browser_url": "http://cmux.localhost:1/x", "expires_at": Time::from_millis(0) });
     let (answered, asked) = ask("201 Created", &link, async |it| it.make_link().await);
     assert_eq!(answered.unwrap().url, "http://127.0.0.1:1/x");
