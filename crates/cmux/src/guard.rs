@@ -4,6 +4,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, PipeReader, Write};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -27,6 +28,9 @@ use crate::say::aside;
 
 /// What the guard says on standard output when the daemon is ready for the first time.
 pub(crate) const READY: &str = "ready";
+
+/// In how many slices a beat is waited for.
+const SLICES: u32 = 10;
 
 /// The exit code that tells that another guard is there.
 pub(crate) const ALREADY_GUARDED: u8 = 64;
@@ -241,10 +245,13 @@ impl Keeper {
 
     /// Returns the next news, or nothing if there are none for so long.
     fn hear(&self, patience: Duration) -> Option<News> {
-        // Time that passes while the whole machine, or only the guard, is suspended proves nothing. So
-        // the wait is in two halves: whoever wakes up at the end of one has the other to hear a beat.
-        let half = || self.news.recv_timeout(patience / 2).ok();
-        half().or_else(half)
+        // Time that passes while the whole machine, or only the guard, is suspended proves nothing. So the
+        // wait is in slices, each of which counts for no more than itself however long it took.
+        let slice = || match self.news.recv_timeout(patience / SLICES) {
+            Ok(news) => ControlFlow::Break(news),
+            Err(_) => ControlFlow::Continue(()),
+        };
+        (0..SLICES).try_for_each(|_| slice()).break_value()
     }
 
     /// Ends the daemon with one signal after another.
