@@ -40,7 +40,6 @@ pub struct Peer {
     /// Nought if the process is outside of what can be seen, as from within a container.
     pub pid: u32,
     pub uid: u32,
-    pub gid: u32,
     /// Holds on to the process itself, as its number may pass to another. None if it has ended.
     handle: Option<OwnedFd>,
 }
@@ -61,7 +60,7 @@ impl Peer {
             // The process is gone, and has been waited for.
             Err(_) => None,
         };
-        Ok(Peer { pid: who.pid().cast_unsigned(), uid: who.uid(), gid: who.gid(), handle })
+        Ok(Peer { pid: who.pid().cast_unsigned(), uid: who.uid(), handle })
     }
 
     /// Returns whether the process still lives.
