@@ -13,5 +13,6 @@ pub mod peer;
 pub mod private;
 pub mod process;
 pub mod tls;
+pub mod tmux;
 pub mod tools;
 mod written;
