@@ -48,14 +48,17 @@ pub(super) struct Client {
     words: ChildStderr,
     child: Child,
     door: Arc<Mutex<()>>,
+    farewell: String,
 }
 
 impl Client {
     /// Starts a client that does `command`, and waits until that has put it into a session, `within`
-    /// some time. What is said to it before that would be done before that.
+    /// some time. What is said to it before that would be done before that. When it goes, `farewell` is
+    /// said last; an empty line is enough.
     pub(super) async fn open(
         server: &Server,
         command: &[&str],
+        farewell: String,
         within: Duration,
     ) -> Result<Client, TmuxError> {
         let coming = timeout(within, async {
@@ -63,7 +66,7 @@ impl Client {
             server.settle().await.map(|()| coming)
         });
         let coming = coming.await.unwrap_or(Err(TmuxError::Late))?;
-        let mut client = Client::start(server, command)?;
+        let mut client = Client::start(server, command, farewell)?;
         let settled = timeout(within, client.settle()).await.unwrap_or(Err(TmuxError::Late));
         if let Err(error) = settled {
             tokio::spawn(client.see_off(coming));
@@ -72,7 +75,7 @@ impl Client {
         Ok(client)
     }
 
-    fn start(server: &Server, command: &[&str]) -> Result<Client, TmuxError> {
+    fn start(server: &Server, command: &[&str], farewell: String) -> Result<Client, TmuxError> {
         let mut child = server
             .client()
             .arg("-C")
@@ -95,7 +98,7 @@ impl Client {
             ready: VecDeque::new(),
             buffer: vec![0; CHUNK],
         };
-        Ok(Client { mouth, ears, words, child, door: server.door() })
+        Ok(Client { mouth, ears, words, child, door: server.door(), farewell })
     }
 
     /// Lets the client go.
@@ -107,9 +110,11 @@ impl Client {
     /// Lets the client go, and keeps the door until it is gone. tmux sees that nothing more is asked, and
     /// ends it when it has said all that it has to say.
     async fn see_off(self, _going: OwnedMutexGuard<()>) {
-        let Client { mouth, mut ears, mut child, .. } = self;
-        drop(mouth);
+        let Client { mut mouth, mut ears, mut child, farewell, .. } = self;
         let gone = async {
+            mouth.say(&farewell);
+            while mouth.waiting() > 0 && mouth.send().await.is_ok() {}
+            drop(mouth);
             while !matches!(ears.next().await, Err(TmuxError::Gone)) {}
             let _ = child.wait().await;
         };

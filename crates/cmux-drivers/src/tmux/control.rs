@@ -16,6 +16,7 @@ use super::command::Command;
 use super::line::{Block, Notice, Said};
 use super::pane::PaneId;
 use super::server::{Generation, Server};
+use super::version::Version;
 use crate::process::Process;
 
 /// How many commands may wait to be sent.
@@ -29,6 +30,9 @@ const OUTGOING_MAX: usize = 256 << 10;
 
 /// How many notices may wait to be taken.
 const NOTICES_MAX: usize = 1024;
+
+/// How often it is said that panes should be looked at, where tmux does not tell what changes.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// What is subscribed to for all panes. Programs choose their titles and names, and could end a line.
 const SUBSCRIPTIONS: [(&str, &str); 4] = [
@@ -67,7 +71,8 @@ pub enum Heard {
         pane: PaneId,
         is_dead: bool,
     },
-    /// Windows came or went, or more was told than was taken: look at all panes.
+    /// Windows came or went, more was told than was taken, or tmux does not tell what changes and it is
+    /// time again: look at all panes.
     Survey,
 }
 
@@ -85,31 +90,35 @@ impl Control {
         // The session is made if somebody ended it.
         let attach = ["new-session", "-A", "-s", SESSION, "-n", "cmux"];
         let flags = ["-f", "no-output,ignore-size"];
-        let client = Client::open(server, &[&attach[..], &flags, &HOLDER].concat(), within).await?;
+        let words = [&attach[..], &flags, &HOLDER].concat();
+        let client = Client::open(server, &words, String::new(), within).await?;
         let (requests, waiting) = mpsc::channel(REQUESTS_MAX);
         let (notices, heard) = mpsc::channel(NOTICES_MAX);
-        let client_pid = client.pid();
+        let (client_pid, ticking) = (client.pid(), notices.downgrade());
         tokio::spawn(Worker::new(client, waiting, notices).run());
         let generation = Generation { pid: 0, started_s: 0 };
         let control = Control { requests, generation, server: None, client_pid };
-        let generation = control.introduce(within).await?;
+        let (generation, version) = control.introduce(within).await?;
+        if version.may_subscribe() {
+            control.command(&subscribe(), within).await?;
+        } else {
+            tokio::spawn(tick(ticking));
+        }
         let server = Process::find(generation.pid);
         Ok((Control { generation, server, ..control }, heard))
     }
 
-    /// Subscribes to what changes, and returns which life of the server this is.
-    async fn introduce(&self, within: Duration) -> Result<Generation, TmuxError> {
-        let mut hello = Command::new("display-message").with("-p", "#{pid} #{start_time}");
-        for (name, format) in SUBSCRIPTIONS {
-            let subscription = format!("{name}:%*:{format}");
-            hello = hello.then(Command::new("refresh-client").with("-B", &subscription));
-        }
-        let reply = self.command(&hello, within).await?;
-        let said = String::from_utf8_lossy(reply.first()).into_owned();
-        let numbers = said.trim().split_once(' ').and_then(|(pid, started)| {
-            Some(Generation { pid: pid.parse().ok()?, started_s: started.parse().ok()? })
-        });
-        numbers.ok_or_else(|| TmuxError::Garbled(super::shorten(&said)))
+    /// Returns which life of the server this is, and of which version.
+    async fn introduce(&self, within: Duration) -> Result<(Generation, Version), TmuxError> {
+        let who = "#{pid} #{start_time} #{version}";
+        let hello = Command::new("display-message").with("-p", who);
+        let said = self.command(&hello, within).await?.text();
+        let mut words = said.split_whitespace();
+        let mut read = || {
+            let (pid, started_s) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+            Some((Generation { pid, started_s }, Version::parse(words.next()?)?))
+        };
+        read().ok_or_else(|| TmuxError::Garbled(super::shorten(&said)))
     }
 
     /// Does `command`, and returns what it answered.
@@ -152,6 +161,25 @@ impl Control {
     /// Returns whether the connection has ended.
     pub fn is_gone(&self) -> bool {
         self.requests.is_closed()
+    }
+}
+
+/// Returns what subscribes to what changes in all panes.
+fn subscribe() -> Command {
+    let each = SUBSCRIPTIONS.iter().map(|(name, format)| {
+        Command::new("refresh-client").with("-B", &format!("{name}:%*:{format}"))
+    });
+    each.reduce(Command::then).unwrap_or_else(|| Command::new("refresh-client"))
+}
+
+/// Says now and then that panes should be looked at, until the connection ends.
+async fn tick(notices: mpsc::WeakSender<Heard>) {
+    let mut pace = tokio::time::interval(LOOK_EVERY);
+    loop {
+        pace.tick().await;
+        let Some(notices) = notices.upgrade() else { return };
+        // Whoever has not taken what waits will look anyway.
+        let _ = notices.try_send(Heard::Survey);
     }
 }
 

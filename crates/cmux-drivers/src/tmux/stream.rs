@@ -1,7 +1,8 @@
 //! What a pane's program writes, as it writes it, for whoever watches.
 //!
 //! It has a connection of its own, in a session of its own that only this pane's window is in. It lasts
-//! for as long as somebody watches. Whoever is too slow is shown the screen again instead of all that
+//! for as long as somebody watches; what is left of one whose daemon was killed is cleared away by
+//! [`clear`]. Whoever is too slow is shown the screen again instead of all that
 //! was missed, so that nothing is kept for anybody, and nobody holds up the pane.
 
 use std::fmt;
@@ -12,6 +13,7 @@ use tokio::runtime::Handle;
 use super::TmuxError;
 use super::client::{Answer, Client, HOLDER, nonce};
 use super::command::Command;
+use super::control::Control;
 use super::line::{Notice, Said};
 use super::pane::PaneId;
 use super::screen::{self, Colours, Screen};
@@ -56,12 +58,12 @@ impl Stream {
         let session = format!("view-{:016x}", nonce());
         let (target, source) = (format!("={session}:"), pane.to_string());
         let place = format!("{target}0");
-        // All in one go, so that the session never outlives the connection.
         let make = ["new-session", "-s", &session, "-f", "pause-after=1,ignore-size"];
-        let keep = [";", "set-option", "-t", &target, "destroy-unattached", "on"];
         let link = [";", "link-window", "-k", "-s", &source, "-t", &place];
-        let words = [&make[..], &HOLDER, &keep, &link].concat();
-        let client = Client::open(server, &words, within).await?;
+        let words = [&make[..], &HOLDER, &link].concat();
+        // Not by `destroy-unattached`: tmux may die of it when others go at the same time.
+        let farewell = format!("kill-session -t \"={session}\"");
+        let client = Client::open(server, &words, farewell, within).await?;
         let mut stream =
             Stream { client: Some(client), runtime: Handle::current(), pane, history, look: None };
         stream.look(None);
@@ -122,6 +124,21 @@ impl Stream {
             self.look = Some(Look { parts, answer: Answer::default() });
         }
     }
+}
+
+/// Ends the sessions of streams that nobody watches any more, as after the daemon was killed.
+pub async fn clear(control: &Control, within: Duration) -> Result<(), TmuxError> {
+    let list = Command::new("list-sessions").with("-F", "#{session_attached} #{session_name}");
+    let sessions = control.command(&list, within).await?.text();
+    for name in sessions.lines().filter_map(|line| line.strip_prefix("0 view-")) {
+        let kill = Command::new("kill-session").with("-t", &format!("=view-{name}"));
+        match control.command(&kill, within).await {
+            // It has ended meanwhile.
+            Ok(_) | Err(TmuxError::Refused(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 impl Drop for Stream {

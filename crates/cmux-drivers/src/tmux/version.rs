@@ -10,6 +10,9 @@ use crate::tools;
 /// The oldest release that has all that cmux uses.
 const OLDEST: (u32, u32) = (3, 2);
 
+/// The first release that can be subscribed to.
+const SUBSCRIBES: (u32, u32) = (3, 7);
+
 /// The first OpenBSD whose own tmux has it, too.
 const OLDEST_OPENBSD: u32 = 7;
 
@@ -51,6 +54,17 @@ impl Version {
         }
         let (major, minor, letter) = numbers(name)?;
         Some(Version::Release { major, minor, letter: letter.to_owned() })
+    }
+
+    /// Returns whether it can be subscribed to what changes. An earlier one may die if it looks for
+    /// changes in the very moment in which who subscribed goes, as when the daemon is killed.
+    pub fn may_subscribe(&self) -> bool {
+        match *self {
+            Version::Release { major, minor, .. } => (major, minor) >= SUBSCRIBES,
+            Version::Next { major, minor } => (major, minor) > SUBSCRIBES,
+            Version::Master => true,
+            Version::OpenBsd { .. } => false,
+        }
     }
 
     /// Returns whether it has all that cmux uses.
@@ -135,6 +149,22 @@ mod tests {
             if let Some(version) = version {
                 assert_eq!(Version::parse(&version.to_string()), Some(version));
             }
+        }
+    }
+
+    #[test]
+    fn only_a_recent_version_is_subscribed_to() {
+        for (said, expected) in [
+            ("3.3a", false),
+            ("3.6b", false),
+            ("3.7", true),
+            ("4.0", true),
+            ("next-3.7", false),
+            ("next-3.8", true),
+            ("master", true),
+            ("openbsd-7.4", false),
+        ] {
+            assert_eq!(Version::parse(said).unwrap().may_subscribe(), expected, "{said}");
         }
     }
 
