@@ -1,0 +1,13 @@
+//! What the tmux driver promises, asked of real servers: one program, one file for each thing asked.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod cut_off;
+mod flood;
+mod guarded;
+mod many;
+mod secrets;
+mod servers;
+mod watched;
+mod words;
+mod world;
