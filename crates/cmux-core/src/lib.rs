@@ -34,3 +34,4 @@ pub mod time;
 pub mod token;
 pub mod visit;
 pub mod webhook;
+pub mod witness;

@@ -12,6 +12,7 @@ pub mod rule;
 use self::pattern::is_blank;
 use self::prompt::{Composer, Prompt, PromptShape};
 use self::rule::{Rule, Says};
+use crate::kind::Witness;
 use crate::time::Timestamp;
 
 /// How many of the last lines of a screen are looked at.
@@ -82,6 +83,8 @@ pub struct Sight {
     pub seen: Option<Seen>,
     /// The rule that knew it, by name.
     pub rule: Option<String>,
+    /// Who spoke through that rule: the screen, or the title alone.
+    pub witness: Option<Witness>,
     /// The line by which it was known.
     pub line: String,
     pub composer: Composer,
@@ -101,7 +104,7 @@ impl Eyes {
         let composer = view.composer(&self.prompt);
         let found = self.rules.iter().find_map(|rule| Some((rule, rule.fits(&view)?)));
         let Some((rule, line)) = found else {
-            return Sight { seen: None, rule: None, line: String::new(), composer };
+            return Sight { seen: None, rule: None, witness: None, line: String::new(), composer };
         };
         let seen = match &rule.says {
             Says::Idle => match &composer {
@@ -121,7 +124,13 @@ impl Eyes {
             Seen::Asking { .. } | Seen::Dialog { .. } => Composer::Absent,
             Seen::Idle | Seen::Busy | Seen::Limited { .. } | Seen::Draft { .. } => composer,
         };
-        Sight { seen: Some(seen), rule: Some(rule.name.clone()), line: line.to_owned(), composer }
+        Sight {
+            seen: Some(seen),
+            rule: Some(rule.name.clone()),
+            witness: Some(rule.witness()),
+            line: line.to_owned(),
+            composer,
+        }
     }
 
     /// Returns the rules that fit `screen`, whether or not another one fits before them.
