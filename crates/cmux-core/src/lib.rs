@@ -14,6 +14,7 @@ pub mod event;
 pub mod guard;
 pub mod id;
 pub mod kind;
+pub mod look;
 pub mod nearest;
 pub mod pace;
 pub mod phase;

@@ -14,6 +14,17 @@ pub enum Press {
     Enter,
 }
 
+impl Press {
+    /// Returns tmux's name for the key.
+    pub fn key(self) -> &'static str {
+        match self {
+            Press::Up => "Up",
+            Press::Down => "Down",
+            Press::Enter => "Enter",
+        }
+    }
+}
+
 /// Returns the keys that choose the option that fits `label`, in a menu that has `mark` before the one
 /// where the choice stands. Nothing if one of the two is not to be seen, or is not the only one.
 pub fn choose(screen: &Screen, mark: &str, label: &Pattern) -> Option<Vec<Press>> {
