@@ -9,10 +9,10 @@ mod template;
 use std::collections::{BTreeMap, BTreeSet};
 
 use cmux_core::kind::{Ability, Kind, Permissions, Witness};
+pub use cmux_core::look::{Dialog, Reply};
 use cmux_core::screen::Eyes;
-use cmux_core::screen::pattern::Pattern;
 
-pub use self::launch::{CannotStart, Start, Started};
+pub use self::launch::{CannotStart, Start, Started, Told};
 pub use self::read::parse;
 pub use self::template::{BadTemplate, Place, Template, Unfilled};
 
@@ -73,6 +73,11 @@ pub struct Launch {
     pub command: Vec<Template>,
     pub resume: Option<Vec<Template>>,
     pub session: SessionBy,
+    /// What is added to tell it what it is to do first. Without it, that is typed.
+    pub prompt: Option<Vec<Template>>,
+    /// What is added to tell it what it is to be; nothing at all if there is nobody to tell. Without it,
+    /// that is said before what it is to do first.
+    pub role: Option<Vec<Template>>,
     /// What is added so that it does without asking what the user allows, and no more. Not every CLI
     /// knows all of them.
     pub permissions: BTreeMap<Permissions, Allowed>,
@@ -187,28 +192,6 @@ pub struct Seed {
 pub enum SeedValue {
     Flag(bool),
     Text(Template),
-}
-
-/// Something that comes up when the CLI starts, before its prompt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dialog {
-    pub name: String,
-    /// Whether the operator must have agreed before it is answered.
-    pub consent: bool,
-    pub answer: Reply,
-}
-
-/// How a dialog is answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reply {
-    /// By going to the option that fits, from wherever the mark stands.
-    Choose {
-        option: Pattern,
-        mark: String,
-    },
-    Keys(Vec<String>),
-    /// Not by cmux: a person is told this.
-    Leave(String),
 }
 
 /// What is pressed and typed.

@@ -6,8 +6,9 @@ use std::path::Path;
 use cmux_core::kind::{Ability, BadKind, Permissions, Witness};
 
 use super::{
-    Allowed, Api, ApiShape, Find, HookShape, Hooks, Keys, Launch, Manifest, Paste, Seed, SeedValue,
-    SessionBy, Status, StatusShape, Template, Transcript, TranscriptShape, ability, screen,
+    Allowed, Api, ApiShape, Find, HookShape, Hooks, Keys, Launch, Manifest, Paste, Place, Seed,
+    SeedValue, SessionBy, Status, StatusShape, Template, Transcript, TranscriptShape, ability,
+    screen,
 };
 use crate::config::ConfigError;
 use crate::written::{File, Section};
@@ -30,7 +31,8 @@ const ROOT: [&str; 15] = [
     "api",
 ];
 const FIND: [&str; 5] = ["program", "version", "tested", "install", "built_in"];
-const LAUNCH: [&str; 8] = ["command", "resume", "session", "ask", "edits", "all", "env", "unset"];
+const LAUNCH: [&str; 10] =
+    ["command", "resume", "session", "prompt", "role", "ask", "edits", "all", "env", "unset"];
 const ALLOWED: [&str; 2] = ["args", "env"];
 const SEED: [&str; 5] = ["file", "at", "value", "consent", "dialog"];
 const KEYS: [&str; 8] =
@@ -137,10 +139,30 @@ fn launch(root: &Section<'_>) -> Result<Launch, ConfigError> {
         session: section
             .one_of("session", SessionBy::ALL, SessionBy::name)?
             .unwrap_or(SessionBy::Theirs),
+        prompt: telling(&section, "prompt", Place::Prompt)?,
+        role: telling(&section, "role", Place::Role)?,
         permissions,
         env: variables(&section)?,
         unset: section.texts("unset")?,
     })
+}
+
+/// Returns the arguments that tell what fills `place`. None are needed to keep a role from what has no
+/// ears for it, such as a shell.
+fn telling(
+    section: &Section<'_>,
+    key: &str,
+    place: Place,
+) -> Result<Option<Vec<Template>>, ConfigError> {
+    if !section.has(key) {
+        return Ok(None);
+    }
+    let told = templates(section, key)?;
+    let may_be_none = place == Place::Role && told.is_empty();
+    if may_be_none || told.iter().any(|argument| argument.needs(place)) {
+        return Ok(Some(told));
+    }
+    Err(section.wrong(key, format!("must hold `{{{}}}`, which is what it tells", place.name())))
 }
 
 fn variables(section: &Section<'_>) -> Result<BTreeMap<String, Template>, ConfigError> {

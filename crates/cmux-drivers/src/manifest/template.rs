@@ -31,12 +31,16 @@ pub enum Place {
     Settings,
     /// The first thing that is said to the agent.
     Prompt,
+    /// What the agent is to be, in words.
+    Role,
     /// The agent's name.
     Name,
     /// The run's id.
     Run,
     /// The user's home.
     Home,
+    /// A folder that cmux keeps for the agent, outside the project, from one life to the next.
+    State,
     /// The CLI's process.
     Pid,
     /// A port that is free.
@@ -44,7 +48,7 @@ pub enum Place {
 }
 
 impl Place {
-    pub const ALL: [Place; 12] = [
+    pub const ALL: [Place; 14] = [
         Place::Program,
         Place::Cmux,
         Place::Session,
@@ -52,9 +56,11 @@ impl Place {
         Place::Root,
         Place::Settings,
         Place::Prompt,
+        Place::Role,
         Place::Name,
         Place::Run,
         Place::Home,
+        Place::State,
         Place::Pid,
         Place::Port,
     ];
@@ -68,9 +74,11 @@ impl Place {
             Place::Root => "root",
             Place::Settings => "settings",
             Place::Prompt => "prompt",
+            Place::Role => "role",
             Place::Name => "name",
             Place::Run => "run",
             Place::Home => "home",
+            Place::State => "state",
             Place::Pid => "pid",
             Place::Port => "port",
         }

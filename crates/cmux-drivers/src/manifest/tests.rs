@@ -16,6 +16,10 @@ fn what_is_wrong_is_told_with_file_line_and_what_was_meant() {
     check("program = 'x'", "progam = 'x'", ":5: there is no setting `find.progam`. Did you mean");
     check("program = 'x'\n", "", ":4: `find.program` must be set: what it is called on the path");
     check("'{name}'", "'{nam}'", ":8: `launch.command` holds `{nam}`, and there is no `{nam}`");
+    let wrong = "'{name}']\nprompt = ['--prompt']";
+    check("'{name}']", wrong, ":9: `launch.prompt` must hold `{prompt}`, which is what it tells");
+    check("'{name}']", "'{name}']\nprompt = []", ":9: `launch.prompt` must hold `{prompt}`");
+    check("'{name}']", "'{name}']\nrole = ['--be']", ":9: `launch.role` must hold `{role}`");
     check("args = []", "args = 1", ":10: `launch.permissions.args` must be a list of texts");
     check("[launch.ask]", "[launch.env]", ":7: `launch.ask` must be set: what makes it ask");
     check("mark = ['>']", "mark = ['> ']", ":12: `prompt.mark` must hold what stands before");
@@ -65,7 +69,7 @@ fn an_agent_is_started_as_its_manifest_and_the_user_say() {
         env: BTreeMap::from([("KEY".to_owned(), "s3cret".to_owned())]),
         ..KindSettings::default()
     };
-    let started = manifest.start(Start::New, &settings, known).unwrap();
+    let started = manifest.start(Start::New, &settings, Told::default(), known).unwrap();
     let expected = "<program> --session-id <session> --settings <settings> --name <name> \
                     --allowedTools Bash(cmux *) --permission-mode acceptEdits --model m";
     assert_eq!(started.argv.join(" "), expected);
@@ -76,11 +80,57 @@ fn an_agent_is_started_as_its_manifest_and_the_user_say() {
 
     let command = Some(vec!["/x/wrap".to_owned(), "claude".to_owned()]);
     let settings = KindSettings { command, permissions: Permissions::All, ..settings };
-    let resumed = manifest.start(Start::Resume, &settings, known).unwrap().argv.join(" ");
+    let resumed =
+        manifest.start(Start::Resume, &settings, Told::default(), known).unwrap().argv.join(" ");
     assert!(resumed.starts_with("/x/wrap claude --resume <session> "), "{resumed}");
     assert!(resumed.ends_with("--permission-mode bypassPermissions --model m"), "{resumed}");
-    let unknown = manifest.start(Start::New, &KindSettings::default(), |_| None).unwrap_err();
+    let unknown = manifest
+        .start(Start::New, &KindSettings::default(), Told::default(), |_| None)
+        .unwrap_err();
     assert_eq!(unknown, CannotStart::Unfilled(Unfilled(Place::Program)));
+}
+
+#[test]
+fn what_an_agent_is_told_first_is_an_argument_where_its_cli_takes_one_and_else_is_left_to_be_said()
+{
+    let (new, resume) = (Start::New, Start::Resume);
+    let to_do = Told { role: None, prompt: Some("-do it") };
+    let to_be = Told { role: Some("be kind"), prompt: None };
+    let both = Told { role: Some("be kind"), prompt: Some("-do it") };
+    let system = ["--append-system-prompt", "be kind"];
+    for (kind, start, told, arguments, unsaid) in [
+        ("claude", new, to_do, &["--", "-do it"][..], None),
+        ("claude", new, to_be, &system, None),
+        ("claude", new, both, &[&system[..], &["--", "-do it"]].concat(), None),
+        ("claude", resume, both, &[&system[..], &["--", "-do it"]].concat(), None),
+        ("codex", new, both, &["--", "be kind\n\n-do it"], None),
+        ("codex", new, to_be, &["--", "be kind"], None),
+        // What it is has been said when the session began.
+        ("codex", resume, both, &["--", "-do it"], None),
+        ("codex", resume, to_be, &[], None),
+        ("gemini", new, to_do, &["--prompt-interactive=-do it"], None),
+        ("opencode", new, to_do, &["--prompt=-do it"], None),
+        ("hermes", new, both, &[], Some("be kind\n\n-do it")),
+        ("hermes", resume, both, &[], Some("-do it")),
+        // It cannot be resumed, and so begins anew; but there is nobody to be anything.
+        ("shell", resume, both, &[], Some("-do it")),
+        ("shell", new, to_be, &[], None),
+    ] {
+        check_told(kind, start, told, arguments, unsaid);
+    }
+}
+
+#[test]
+fn what_would_not_arrive_as_it_is_becomes_no_argument() {
+    let long = "x".repeat((64 << 10) + 1);
+    for text in ["/clear", "!rm -r .", "a\0b", &long] {
+        let told = Told { role: None, prompt: Some(text) };
+        check_told("claude", Start::New, told, &[], Some(text));
+    }
+    let told = Told { role: Some(&long), prompt: Some("go") };
+    check_told("claude", Start::New, told, &[], Some(&format!("{long}\n\ngo")));
+    let blank = Told { role: Some(" "), prompt: Some("\n") };
+    check_told("claude", Start::New, blank, &[], None);
 }
 
 #[test]
@@ -90,12 +140,15 @@ fn no_agent_is_allowed_more_than_the_user_said() {
         read(&TEXT.replace("[launch.ask]\nargs = []", "[launch.all]\nargs = ['-y']")).unwrap();
     for permissions in Permissions::ALL {
         let settings = KindSettings { permissions, ..KindSettings::default() };
-        let started = ask_only.start(Start::New, &settings, known).unwrap();
+        let started = ask_only.start(Start::New, &settings, Told::default(), known).unwrap();
         assert_eq!(started.argv, ["<program>", "<name>"]);
-        let started = loose.start(Start::New, &settings, known);
+        let started = loose.start(Start::New, &settings, Told::default(), known);
         assert_eq!(started.is_ok(), permissions == Permissions::All, "{permissions:?}");
     }
-    let refused = loose.start(Start::New, &KindSettings::default(), known).unwrap_err().to_string();
+    let refused = loose
+        .start(Start::New, &KindSettings::default(), Told::default(), known)
+        .unwrap_err()
+        .to_string();
     let expected = "X cannot be held to permissions = \"edits\": the strictest it knows is \"all\"";
     assert_eq!(refused, expected);
 }
@@ -120,6 +173,21 @@ all = ['^>']
 [keys]
 submit = ['Enter']
 ";
+
+/// Checks which arguments are added to a kind's own if it is told something, and what is left to say.
+#[track_caller]
+fn check_told(kind: &str, start: Start, told: Told<'_>, expected: &[&str], unsaid: Option<&str>) {
+    let (_, text) = BUILT_IN.iter().find(|(file, _)| file.contains(kind)).unwrap();
+    let manifest = read(text).unwrap();
+    let settings = KindSettings::default();
+    let plain = manifest.start(start, &settings, Told::default(), known).unwrap();
+    let started = manifest.start(start, &settings, told, known).unwrap();
+    let (own, added) = started.argv.split_at(plain.argv.len());
+    assert_eq!(own, plain.argv, "{kind} {told:?}");
+    assert_eq!(added, expected, "{kind} {told:?}");
+    assert_eq!(started.unsaid.as_deref(), unsaid, "{kind} {told:?}");
+    assert_eq!(plain.unsaid, None);
+}
 
 fn known(place: Place) -> Option<String> {
     Some(format!("<{}>", place.name()))
