@@ -5,14 +5,18 @@
 //! two to agree; [`plan`](crate::plan) works out what would bring them closer. A new life does not begin
 //! before every process of the one before is proven gone.
 
+mod found;
+mod seen;
+
 use std::fmt;
 use std::time::Duration;
 
+pub use self::found::{Claim, Tagged};
 use crate::id::{AgentId, RunId};
 use crate::phase::Phase;
 use crate::project::ProjectId;
 use crate::report::NewAgent;
-use crate::restart::{Exits, RestartPolicy};
+use crate::restart::Exits;
 pub use crate::setup::{BadSetup, Setup};
 use crate::time::Timestamp;
 
@@ -37,6 +41,8 @@ pub struct Agent {
     /// Who launched it, if an agent did.
     pub parent: Option<AgentId>,
     pub setup: Setup,
+    /// Whether a person started it and cmux only watches over it. It is never launched.
+    pub adopted: bool,
     pub created_at: Timestamp,
     pub intent: Intent,
     pub phase: Phase,
@@ -200,6 +206,10 @@ pub enum Sighting {
     },
     /// It was looked for, and is not there.
     Missing,
+    /// The tmux server that it lived in is gone, which is no fault of its own. It comes back then.
+    Homeless {
+        retry_at: Timestamp,
+    },
     /// Every process of it is gone.
     Cleared,
     /// It was not heard from in time. This is what was on its screen, if anything was.
@@ -242,6 +252,7 @@ impl Agent {
             kind,
             parent,
             setup,
+            adopted: false,
             created_at: now,
             intent: Intent::Run,
             phase: Phase::Offline,
@@ -347,144 +358,21 @@ impl Agent {
         Agent { life, ..self.clone() }
     }
 
-    /// Returns the agent as it is after a `sighting` of its life `run` at `now`. `dice` spreads restarts.
-    pub fn after(
-        &self,
-        run: RunId,
-        sighting: Sighting,
-        now: Timestamp,
-        policy: &RestartPolicy,
-        dice: u64,
-    ) -> Result<Agent, Ignored> {
-        let Some(life) = self.life.as_ref().filter(|life| life.run == run) else {
-            return Err(Ignored::Outdated);
-        };
-        match sighting {
-            Sighting::Launched { place, process } => self.launched(life, place, process, now),
-            Sighting::NotLaunched { why } => self.ended(life, &why, now, policy, dice),
-            Sighting::Ended { how } => self.ended(life, &how, now, policy, dice),
-            Sighting::Missing => match life.state {
-                // A process on its way cannot be found yet; only its deadline speaks against it.
-                LifeState::Launching => Err(Ignored::NoNews),
-                LifeState::Alive { .. }
-                | LifeState::Ending { .. }
-                | LifeState::Ended { .. }
-                | LifeState::Over => self.ended(life, "its window is gone", now, policy, dice),
-            },
-            Sighting::Overdue { screen } => match self.phase {
-                Phase::Starting { deadline } if deadline <= now => {
-                    let why = overdue(screen.as_deref());
-                    self.ended(life, &why, now, policy, dice)
-                }
-                Phase::Starting { .. }
-                | Phase::Offline
-                | Phase::Idle
-                | Phase::Busy
-                | Phase::Asking
-                | Phase::Limited { .. }
-                | Phase::Down { .. }
-                | Phase::Failed => Err(Ignored::NoNews),
-            },
-            Sighting::Cleared => self.cleared(life),
-            Sighting::Doing { doing, rank } => self.doing(life, doing, rank, now),
+    /// Returns whether there is something that it can be interrupted in.
+    pub fn is_interruptible(&self) -> bool {
+        match self.phase {
+            Phase::Busy | Phase::Asking | Phase::Limited { .. } => true,
+            Phase::Offline
+            | Phase::Starting { .. }
+            | Phase::Idle
+            | Phase::Down { .. }
+            | Phase::Failed => false,
         }
-    }
-
-    fn launched(
-        &self,
-        life: &Life,
-        place: Place,
-        process: Pid,
-        now: Timestamp,
-    ) -> Result<Agent, Ignored> {
-        let alive = LifeState::Alive { place, process };
-        match &life.state {
-            LifeState::Launching => {
-                let life = Some(Life { state: alive, ..life.clone() });
-                Ok(Agent { life, seen_at: Some(now), ..self.clone() })
-            }
-            LifeState::Alive { .. } | LifeState::Ending { .. } => Err(Ignored::NoNews),
-            LifeState::Ended { .. } | LifeState::Over => Err(Ignored::Over),
-        }
-    }
-
-    /// Returns the agent after its life ended: offline if that was wanted, down or failed if not.
-    fn ended(
-        &self,
-        life: &Life,
-        how: &str,
-        now: Timestamp,
-        policy: &RestartPolicy,
-        dice: u64,
-    ) -> Result<Agent, Ignored> {
-        let (place, was_told) = match &life.state {
-            LifeState::Launching => (None, false),
-            LifeState::Alive { place, .. } => (Some(place.clone()), false),
-            LifeState::Ending { place, .. } => (Some(place.clone()), true),
-            LifeState::Ended { .. } | LifeState::Over => return Err(Ignored::Over),
-        };
-        let mut agent = self.clone();
-        agent.life =
-            Some(Life { state: LifeState::Ended { place, deadline: now }, ..life.clone() });
-        agent.word = None;
-        let phase = match self.intent {
-            Intent::Stop | Intent::Pause => Phase::Offline,
-            Intent::Run if was_told => Phase::Offline,
-            Intent::Run => match agent.exits.add(now, policy, dice) {
-                Some(retry_at) => Phase::Down { retry_at },
-                None => Phase::Failed,
-            },
-        };
-        Ok(agent.in_phase(phase, Some(how.to_owned()), now))
-    }
-
-    fn cleared(&self, life: &Life) -> Result<Agent, Ignored> {
-        match life.state {
-            LifeState::Ended { .. } => {
-                let life = Some(Life { state: LifeState::Over, ..life.clone() });
-                Ok(Agent { life, ..self.clone() })
-            }
-            LifeState::Over => Err(Ignored::Over),
-            LifeState::Launching | LifeState::Alive { .. } | LifeState::Ending { .. } => {
-                Err(Ignored::NoNews)
-            }
-        }
-    }
-
-    fn doing(&self, life: &Life, doing: Doing, rank: u8, now: Timestamp) -> Result<Agent, Ignored> {
-        match life.state {
-            LifeState::Ended { .. } | LifeState::Over => return Err(Ignored::Over),
-            LifeState::Launching | LifeState::Alive { .. } | LifeState::Ending { .. } => {}
-        }
-        let is_outranked = |word: Word| word.rank < rank && now.since(word.at) <= LOOK_LAG;
-        let (phase, reason) = match doing {
-            Doing::AtPrompt => (Phase::Idle, None),
-            Doing::Working => (Phase::Busy, None),
-            Doing::Asking { what } => (Phase::Asking, Some(what)),
-            Doing::Limited { until } => (Phase::Limited { until }, None),
-        };
-        if phase == self.phase && reason == self.reason {
-            // Nothing new but that somebody says it still.
-            return Err(Ignored::NoNews);
-        }
-        if self.word.is_some_and(is_outranked) {
-            return Err(Ignored::Outranked);
-        }
-        let seen = Agent { word: Some(Word { rank, at: now }), ..self.clone() };
-        let seen = Agent { seen_at: Some(now), ..seen };
-        Ok(seen.in_phase(phase, reason, now))
     }
 
     fn in_phase(self, phase: Phase, reason: Option<String>, now: Timestamp) -> Agent {
         let since = if phase.name() == self.phase.name() { self.since } else { now };
         Agent { phase, reason, since, ..self }
-    }
-}
-
-fn overdue(screen: Option<&str>) -> String {
-    match screen.map(str::trim).filter(|screen| !screen.is_empty()) {
-        Some(screen) => format!("it was not ready in time; on its screen was: {screen}"),
-        None => "it was not ready in time, and nothing was on its screen".to_owned(),
     }
 }
 

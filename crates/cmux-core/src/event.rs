@@ -104,6 +104,23 @@ pub enum What {
     AgentExited {
         how: String,
     },
+    /// A pane that a person started is an agent from now on.
+    AgentAdopted {
+        name: String,
+        kind: String,
+        pane: String,
+    },
+    /// An agent runs that the store did not know, or knew elsewhere.
+    AgentFound {
+        name: String,
+        kind: String,
+        pane: String,
+    },
+    /// A tmux server is gone, and with it the homes of these agents.
+    TmuxLost {
+        server: String,
+        agents: Vec<AgentId>,
+    },
     /// An agent is forgotten.
     AgentRemoved {
         name: String,

@@ -116,6 +116,8 @@ pub enum Action {
     LaunchAgent { agent: Box<Agent>, run: RunId },
     /// End the agent's life: gently, then firmly.
     EndAgent { agent: Box<Agent>, run: RunId },
+    /// Have the agent stop in what it does. It is done at most once, by this `step`.
+    InterruptAgent { agent: Box<Agent>, run: RunId, step: String },
     /// See to it that nothing is left of a life that has ended.
     ClearRun { agent: Box<Agent>, run: RunId },
     /// Copy the store, check the copy, and drop those that are too many.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::agent::{Agent, AgentName, BadName, BadSetup, Intent, Setup, Sighting};
+use crate::agent::{Agent, AgentName, BadName, BadSetup, Intent, Setup, Sighting, Tagged};
 use crate::archive::{Archive, BadArchive};
 use crate::digest::Digest;
 use crate::event::{Actor, Event, StopReason, What};
@@ -53,6 +53,19 @@ pub enum Report {
     /// This is what a life of an agent shows, from before it is launched.
     RunNamed {
         token: RunToken,
+        /// The provider's name for the conversation, if cmux chose it.
+        session: Option<String>,
+    },
+    /// The tmux server at this socket is gone, and whoever lived in it.
+    ServerLost {
+        server: String,
+    },
+    /// A pane with an agent's tags was found that is not where the store has that agent.
+    PaneFound {
+        tagged: Tagged,
+        name: String,
+        kind: String,
+        project: ProjectId,
     },
     SnapshotDone {
         snapshot: SnapshotId,
@@ -89,6 +102,15 @@ pub enum Ask {
     /// End an agent's life, and begin another.
     RestartAgent {
         id: AgentId,
+    },
+    /// Have an agent stop in what it does now.
+    InterruptAgent {
+        id: AgentId,
+    },
+    /// Watch over an agent that a person started in this pane, which carries its tags by now.
+    AdoptAgent {
+        new: NewAgent,
+        tagged: Tagged,
     },
     /// Forget an agent that does not run.
     RemoveAgent {
@@ -202,6 +224,15 @@ pub enum Refused {
          is offline"
     )]
     AgentRuns(AgentName),
+    #[error("`{name}` is {phase}: there is nothing to interrupt")]
+    NotBusy { name: AgentName, phase: &'static str },
+    #[error(
+        "`{0}` was started by a person and only adopted, so cmux does not start it: start it yourself, and \
+         adopt its pane"
+    )]
+    Adopted(AgentName),
+    #[error("the pane {pane} is the agent `{agent}` already")]
+    PaneTaken { pane: String, agent: AgentId },
     #[error(
         "the project `{project}` still has agents ({agents}): stop each with `cmux agent stop` and forget \
          it with `cmux agent rm` first"

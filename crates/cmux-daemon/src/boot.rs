@@ -31,6 +31,7 @@ use crate::hands::Hands;
 use crate::heartbeat::Heartbeat;
 use crate::http::{self, App, Awake, Facts, WaysOut};
 use crate::inbox::{self, End, Inbox, Kit, Signs};
+use crate::keeper::{self, Desk, Orders};
 use crate::kernel::Kernel;
 use crate::names::Names;
 use crate::readers::Readers;
@@ -106,6 +107,7 @@ pub fn run(life: Life) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::Environment(error.to_string());
     life.home.prepare()?;
     may_open(&life.home, &life.settings)?;
+    let files_max = descriptors::allowed();
     let limits = descriptors::make_room(life.settings.limits);
     let life = Life { settings: Settings { limits, ..life.settings }, ..life };
     let mut disk = Disk::under(&life.home, life.settings.store.ballast_bytes);
@@ -120,7 +122,7 @@ pub fn run(life: Life) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(failed)?;
-    let ended = runtime.block_on(live(life, lock, disk, heartbeat));
+    let ended = runtime.block_on(live(life, lock, disk, heartbeat, files_max));
     // What still hangs on a dead disk must not hold up the end.
     runtime.shutdown_timeout(Duration::from_secs(1));
     ended
@@ -186,6 +188,7 @@ async fn live(
     mut lock: Lock,
     disk: Disk,
     heartbeat: Option<Heartbeat>,
+    files_max: Option<u64>,
 ) -> Result<(), Failure> {
     let environment = |error: &dyn std::fmt::Display| Failure::Environment(error.to_string());
     let mut term = signal(SignalKind::terminate()).map_err(|error| environment(&error))?;
@@ -209,7 +212,7 @@ async fn live(
     // Health is told from now on, however long the store takes to be opened and mended.
     let serving = tokio::spawn(doors.serve(house));
     let awakened = tokio::select! {
-        awakened = awaken(&life, disk) => awakened,
+        awakened = awaken(&life, disk, files_max) => awakened,
         // What the store's opening leaves undone is done again by the next.
         _ = term.recv() => return leave_early(&life),
         _ = int.recv() => return leave_early(&life),
@@ -262,6 +265,7 @@ fn awake(life: &Life, app: &App, mind: Option<&Mind>) -> Awake {
             inbox: mind.inbox.clone(),
             signs: mind.signs.clone(),
             hands: mind.hands.clone(),
+            keeper: mind.keeper.clone(),
         }),
     }
 }
@@ -291,11 +295,12 @@ struct Mind {
     inbox: Inbox,
     signs: Signs,
     hands: AbortHandle,
+    keeper: Orders,
     end: oneshot::Receiver<End>,
 }
 
 /// Opens the store, mending it if it must be, and starts the kernel and its hands. In safe mode, neither.
-async fn awaken(life: &Life, disk: Disk) -> Result<Option<Mind>, Failure> {
+async fn awaken(life: &Life, disk: Disk, files_max: Option<u64>) -> Result<Option<Mind>, Failure> {
     if life.safe_mode.is_some() {
         return Ok(None);
     }
@@ -318,12 +323,15 @@ async fn awaken(life: &Life, disk: Disk) -> Result<Option<Mind>, Failure> {
     let kit = Kit { kernel, clock, hands, disk, database: home.database() };
     let started = inbox::start(kit).map_err(|error| Failure::Environment(error.to_string()));
     let (inbox, signs, end) = started?;
+    let readers = Readers::of(&home.database());
+    let kinds = life.settings.kinds.clone();
+    let keeper = keeper::start(Desk::new(home, &inbox, &readers, kinds, files_max));
     let hands = Hands {
         inbox: inbox.clone(),
         database: home.database(),
         backups: home.backups(),
         snapshots_keep: settings.snapshots_keep as usize,
-        agents: None,
+        agents: Some(keeper.clone()),
     };
     let hands = tokio::spawn(hands.work(actions)).abort_handle();
     // A password that was changed while no daemon ran puts out who came in by it.
@@ -335,7 +343,7 @@ async fn awaken(life: &Life, disk: Disk) -> Result<Option<Mind>, Failure> {
     if let Err(denied) = inbox.ask(Report::PasswordIs { digest }).await {
         warn!(%denied, "the start could not be stored");
     }
-    Ok(Some(Mind { inbox, signs, hands, end }))
+    Ok(Some(Mind { inbox, signs, hands, keeper, end }))
 }
 
 fn open_store(

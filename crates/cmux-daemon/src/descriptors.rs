@@ -4,6 +4,11 @@ use cmux_core::settings::Limits;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tracing::warn;
 
+/// Returns how many files this process may have open at once, before it is given more.
+pub(crate) fn allowed() -> Option<u64> {
+    getrlimit(Resource::Nofile).current
+}
+
 /// Raises what the process may have open as far as it is allowed to, and returns the limits that fit.
 pub(crate) fn make_room(limits: Limits) -> Limits {
     let mut allowed = getrlimit(Resource::Nofile);

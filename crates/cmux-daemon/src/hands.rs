@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 use tracing::warn;
 
 use crate::inbox::Inbox;
+use crate::keeper::Orders;
 
 /// How many actions may be under way at once. A folder on a dead disk can hold one up for good.
 const UNDERWAY_MAX: usize = 32;
@@ -28,7 +29,7 @@ pub(crate) struct Hands {
     pub(crate) backups: PathBuf,
     pub(crate) snapshots_keep: usize,
     /// Who tends agents, if anybody does.
-    pub(crate) agents: Option<mpsc::Sender<Action>>,
+    pub(crate) agents: Option<Orders>,
 }
 
 impl Hands {
@@ -71,13 +72,13 @@ impl Hands {
                 let why = "agents cannot be launched by this build".to_owned();
                 Some((agent.id, *run, Sighting::NotLaunched { why }))
             }
-            // Nobody can say that it has ended.
-            Action::EndAgent { .. } => None,
+            // Nobody can say that it has ended, or was interrupted.
+            Action::EndAgent { .. } | Action::InterruptAgent { .. } => None,
             Action::ClearRun { agent, run } => Some((agent.id, *run, Sighting::Cleared)),
         };
         match (&self.agents, told) {
             (Some(agents), _) => {
-                if agents.try_send(action).is_err() {
+                if !agents.act(action) {
                     warn!("too much is asked for agents; it is planned again when it is missed");
                 }
             }
@@ -100,7 +101,10 @@ impl Hands {
                 let outcome = self.take_snapshot(kind, at);
                 Some(Report::SnapshotDone { snapshot, outcome })
             }
-            Action::LaunchAgent { .. } | Action::EndAgent { .. } | Action::ClearRun { .. } => None,
+            Action::LaunchAgent { .. }
+            | Action::EndAgent { .. }
+            | Action::InterruptAgent { .. }
+            | Action::ClearRun { .. } => None,
         }
     }
 
@@ -125,6 +129,7 @@ fn thing_of(action: &Action) -> String {
         Action::TakeSnapshot { .. } => "a copy of the store".to_owned(),
         Action::LaunchAgent { agent, .. }
         | Action::EndAgent { agent, .. }
+        | Action::InterruptAgent { agent, .. }
         | Action::ClearRun { agent, .. } => agent.id.to_string(),
     }
 }

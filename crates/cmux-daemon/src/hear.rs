@@ -1,6 +1,7 @@
 //! What each report changes.
 
 pub(crate) mod agents;
+mod found;
 mod sessions;
 mod tokens;
 mod webhooks;
@@ -10,7 +11,7 @@ use std::collections::BTreeSet;
 use cmux_core::archive::Archive;
 use cmux_core::event::{Actor, Event, What};
 use cmux_core::id::{NewIds, SnapshotId};
-use cmux_core::plan::Subject;
+use cmux_core::plan::{Action, Subject};
 use cmux_core::project::{Found, Project, ProjectId};
 use cmux_core::report::{Answer, Ask, Refused, Report};
 use cmux_core::snapshot::{Copied, SnapshotKind};
@@ -29,25 +30,31 @@ pub(crate) struct Heard {
     pub(crate) answer: Result<Answer, Refused>,
     /// The subjects that must be planned for again.
     pub(crate) touched: BTreeSet<Subject>,
+    /// What is to be done at once, and not again if it is lost.
+    pub(crate) actions: Vec<Action>,
 }
 
 impl Heard {
     fn new(touched: impl IntoIterator<Item = Subject>) -> Heard {
-        Heard { answer: Ok(Answer::Heard), touched: touched.into_iter().collect() }
+        Heard {
+            answer: Ok(Answer::Heard),
+            touched: touched.into_iter().collect(),
+            actions: Vec::new(),
+        }
     }
 
     fn refused(why: impl Into<Refused>) -> Heard {
-        Heard { answer: Err(why.into()), touched: BTreeSet::new() }
+        Heard { answer: Err(why.into()), touched: BTreeSet::new(), actions: Vec::new() }
     }
 
     /// Nothing was changed, but there is something to say.
     fn told(answer: Answer) -> Heard {
-        Heard { answer: Ok(answer), touched: BTreeSet::new() }
+        Heard { answer: Ok(answer), touched: BTreeSet::new(), actions: Vec::new() }
     }
 
     /// Something was changed that is to be cleared away some day.
     fn kept(answer: Answer) -> Heard {
-        Heard { answer: Ok(answer), touched: [Subject::Daemon].into() }
+        Heard { answer: Ok(answer), touched: [Subject::Daemon].into(), actions: Vec::new() }
     }
 }
 
@@ -78,7 +85,11 @@ pub(crate) fn hear(
         Report::AgentSeen { agent, run, sighting } => {
             agents::seen(tx, *agent, *run, sighting, now, ids)
         }
-        Report::RunNamed { token } => agents::named(tx, token),
+        Report::RunNamed { token, session } => agents::named(tx, token, session.as_deref()),
+        Report::ServerLost { server } => found::server_lost(tx, server, now, ids),
+        Report::PaneFound { tagged, name, kind, project } => {
+            found::pane(tx, tagged, name, kind, project, now)
+        }
         Report::SnapshotDone { snapshot, outcome } => copied(tx, *snapshot, outcome.clone(), now),
         Report::Told { event } => {
             tx.append(event, now)?;
@@ -129,6 +140,8 @@ fn asked(
         Ask::SpawnAgent { new } => agents::spawn(tx, actor, new, now, ids),
         Ask::WantAgent { id, intent } => agents::want(tx, actor, *id, *intent, now),
         Ask::RestartAgent { id } => agents::restart(tx, actor, *id, now),
+        Ask::InterruptAgent { id } => agents::interrupt(tx, actor, *id, now),
+        Ask::AdoptAgent { new, tagged } => found::adopt(tx, actor, new, tagged, now),
         Ask::RemoveAgent { id } => agents::remove(tx, actor, *id, now),
         Ask::ArchiveLog { archive } => archive_log(tx, actor, archive, now),
         Ask::CreateToken { secret, name, scope, lasts } => {
@@ -166,7 +179,8 @@ fn add_project(
     let event = Event { actor: actor.clone(), ..Event::own_in(&new.id, what) };
     tx.append(&event, now)?;
     let touched = [Subject::Project(new.id.clone())].into();
-    Ok(Heard { answer: Ok(Answer::Project { project: new, created: true }), touched })
+    let answer = Ok(Answer::Project { project: new, created: true });
+    Ok(Heard { answer, touched, actions: Vec::new() })
 }
 
 fn remove_project(

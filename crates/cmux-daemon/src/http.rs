@@ -48,6 +48,7 @@ use crate::http::extract::Room;
 use crate::http::metrics::Metrics;
 use crate::http::problem::Oops;
 use crate::inbox::{Inbox, Signs};
+use crate::keeper::Orders;
 use crate::kernel::Denied;
 use crate::readers::Readers;
 use crate::refusals::Refusals;
@@ -127,6 +128,7 @@ pub(crate) struct Mind {
     pub(crate) inbox: Inbox,
     pub(crate) signs: Signs,
     pub(crate) hands: AbortHandle,
+    pub(crate) keeper: Orders,
 }
 
 /// Returns all routes, behind the gate, for both doors.

@@ -95,7 +95,7 @@ impl Kernel {
         let (settings, start) = (self.settings, &self.start);
         let turn = self.store.quick_turn(|tx| {
             let mut answers = Vec::with_capacity(reports.len());
-            let mut touched = BTreeSet::new();
+            let (mut touched, mut actions) = (BTreeSet::new(), Vec::new());
             if let Some(start) = start {
                 touched.extend(hear(tx, start, now, ids)?.touched);
             }
@@ -104,13 +104,14 @@ impl Kernel {
                 answers.push(match heard {
                     Ok(heard) => {
                         touched.extend(heard.touched);
+                        actions.extend(heard.actions);
                         heard.answer.map_err(Denied::Refused)
                     }
                     Err(error) => Err(Denied::Unstored(error.to_string())),
                 });
             }
             touched.extend(wake::due(tx.view(), now, DUE_MAX)?);
-            let mut turn = Turn { answers, actions: Vec::new(), wake_at: None, left: Vec::new() };
+            let mut turn = Turn { answers, actions, wake_at: None, left: Vec::new() };
             for subject in touched {
                 let planned = tx.part(|tx| act(tx, &subject, &settings, now, ids))?;
                 match planned {

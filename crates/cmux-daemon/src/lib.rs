@@ -10,6 +10,7 @@ mod hear;
 mod heartbeat;
 mod http;
 pub mod inbox;
+mod keeper;
 pub mod kernel;
 mod names;
 pub mod offline;

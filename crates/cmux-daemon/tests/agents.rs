@@ -115,7 +115,7 @@ fn what_a_life_shows_is_good_while_it_lasts() {
     let elsewhere = RunToken { project: ProjectId::of("/b"), ..token(b"3", run) };
     let other = token(b"2", RunId::new(Ulid::from(9_u128)));
     for token in [token(b"1", run), other, elsewhere] {
-        house.turn(&[Report::RunNamed { token }]);
+        house.turn(&[Report::RunNamed { token, session: None }]);
     }
     let is_good = |house: &House, secret: &[u8]| {
         let found = house.read(|view| runs::find(view, &Digest::of(secret)));
@@ -127,7 +127,7 @@ fn what_a_life_shows_is_good_while_it_lasts() {
     house.now = house.now + START_WITHIN;
     house.turn(&[]);
     assert_eq!(is_good(&house, b"1"), Some(false));
-    house.turn(&[Report::RunNamed { token: token(b"4", run) }]);
+    house.turn(&[Report::RunNamed { token: token(b"4", run), session: None }]);
     assert_eq!(is_good(&house, b"4"), None);
     let told = house.told();
     assert!(told.contains(&"agent.exited by cmux".to_owned()), "{told:?}");

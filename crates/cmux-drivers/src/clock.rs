@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cmux_core::clock::Reading;
 use cmux_core::time::Timestamp;
+use jiff::tz::TimeZone;
 use rustix::time::{ClockId, clock_gettime};
 
 /// Returns what the machine's clocks say now.
@@ -18,6 +19,12 @@ pub fn wall() -> Timestamp {
         Ok(since) => Timestamp(millis(since)),
         Err(before) => Timestamp(-millis(before.duration())),
     }
+}
+
+/// Returns by how many minutes the clocks of this place are ahead of UTC now.
+pub fn east_min() -> i32 {
+    let Ok(zone) = TimeZone::try_system() else { return 0 };
+    zone.to_offset(jiff::Timestamp::now()).seconds() / 60
 }
 
 /// Returns the time since boot, sleep included.

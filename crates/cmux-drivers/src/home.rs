@@ -139,6 +139,26 @@ impl Home {
         self.root.join("agents")
     }
 
+    /// Returns the folder of the tmux servers that agents live in.
+    pub fn tmux(&self) -> PathBuf {
+        self.root.join("tmux")
+    }
+
+    /// Returns the folder in which agents find cmux itself.
+    pub fn bin(&self) -> PathBuf {
+        self.root.join("bin")
+    }
+
+    /// Returns the folder of what is written for one life of an agent.
+    pub fn run(&self, run: &str) -> PathBuf {
+        self.root.join("runs").join(run)
+    }
+
+    /// Returns the folder of what a CLI keeps for one agent from life to life.
+    pub fn agent_state(&self, agent: &str) -> PathBuf {
+        self.root.join("agents-state").join(agent)
+    }
+
     pub fn config(&self) -> PathBuf {
         self.root.join("config.toml")
     }

@@ -1,8 +1,8 @@
 //! Files that nobody but their owner may read: secrets, keys, the password.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
@@ -52,6 +52,15 @@ pub fn read(path: &Path) -> Result<String, PrivateError> {
     Ok(text)
 }
 
+/// Writes a file that nobody else may read, in place of what was there.
+pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    // One that was there keeps the mode that it had.
+    file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+    file.write_all(content)
+}
+
 /// Checks that nobody but its owner may read `file`, which was opened at `path`.
 pub(crate) fn check(path: &Path, file: &File) -> Result<(), PrivateError> {
     let unreadable = |source| PrivateError::Unreadable { path: path.to_owned(), source };
@@ -65,7 +74,6 @@ pub(crate) fn check(path: &Path, file: &File) -> Result<(), PrivateError> {
 #[cfg(test)]
 mod tests {
     use std::fs::{self, Permissions};
-    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 

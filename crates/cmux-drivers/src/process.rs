@@ -12,6 +12,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Dir, Mode, OFlags, open, readlinkat};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 /// How many descriptors of one process are looked at.
 const FILES_MAX: usize = 1 << 16;
@@ -77,6 +79,41 @@ impl Process {
         let _ = poll(&mut handles, patience.as_ref());
         !self.is_alive()
     }
+}
+
+impl Process {
+    /// Waits until the process has ended, without a thread that waits for it.
+    #[expect(
+        deprecated,
+        reason = "the other way to watch a handle is unsafe, and this one is owned"
+    )]
+    pub async fn ended(&self) -> io::Result<()> {
+        let gone = |error: &Errno| matches!(*error, Errno::SRCH | Errno::INVAL);
+        let Some(pid) = Pid::from_raw(self.pid.cast_signed()) else { return Ok(()) };
+        let handle = match pidfd_open(pid, PidfdFlags::NONBLOCK) {
+            Ok(handle) => AsyncFd::with_interest(handle, Interest::READABLE)?,
+            Err(error) if gone(&error) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        // The handle is of whoever has the number now.
+        if self.is_alive() {
+            drop(handle.readable().await?);
+        }
+        Ok(())
+    }
+}
+
+/// Returns every process that has `name=value` in its environment, or had it when it started.
+///
+/// Those that may not be looked into are not among them.
+pub fn with_variable(name: &str, value: &str) -> io::Result<Vec<Process>> {
+    let wanted = format!("{name}={value}");
+    let has = |process: &procfs::process::Process| {
+        let environ = std::fs::read(format!("/proc/{}/environ", process.pid()));
+        environ.is_ok_and(|it| it.split(|&byte| byte == 0).any(|it| it == wanted.as_bytes()))
+    };
+    let all = all_processes().map_err(io::Error::other)?.filter_map(Result::ok);
+    Ok(all.filter(has).filter_map(|process| Process::of(&process)).collect())
 }
 
 /// Returns every process that comes from `pid`: its children, theirs, and so on.

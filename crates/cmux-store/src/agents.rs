@@ -15,12 +15,12 @@ use crate::{StoreError, Tx, View, damaged};
 /// What is written of each agent. What it was launched with is written once.
 const SAVE: &str = "
     INSERT INTO agents (
-        id, project, name, role, kind, parent, cwd, task, args, env, permanent, created_at,
-        intent, phase, phase_at, since, reason, life, life_at, run, began_at, server, pane, pid,
+        id, project, name, role, kind, parent, cwd, task, args, env, permanent, adopted,
+        created_at, intent, phase, phase_at, since, reason, life, life_at, run, began_at, server, pane, pid,
         pid_start, word_rank, word_at, exits, session, seen_at)
     VALUES (
         :id, :project, :name, :role, :kind, :parent, :cwd, :task, :args, :env, :permanent,
-        :created_at, :intent, :phase, :phase_at, :since, :reason, :life, :life_at, :run, :began_at,
+        :adopted, :created_at, :intent, :phase, :phase_at, :since, :reason, :life, :life_at, :run, :began_at,
         :server, :pane, :pid, :pid_start, :word_rank, :word_at, :exits, :session, :seen_at)
     ON CONFLICT (id) DO UPDATE SET
         intent = excluded.intent, phase = excluded.phase, phase_at = excluded.phase_at,
@@ -50,6 +50,7 @@ pub fn save(tx: &Tx<'_>, agent: &Agent) -> Result<(), StoreError> {
         ":args": json!(args).to_string(),
         ":env": json!(env).to_string(),
         ":permanent": permanent,
+        ":adopted": agent.adopted,
         ":created_at": agent.created_at.0,
         ":intent": agent.intent.name(),
         ":phase": agent.phase.name(),
@@ -132,6 +133,12 @@ pub fn living(view: View<'_>) -> Result<Vec<Agent>, StoreError> {
     view.db.prepare_cached(sql)?.query_and_then([], read)?.collect()
 }
 
+/// Returns the agents that live in the tmux server at `server`, the oldest first.
+pub fn in_server(view: View<'_>, server: &str) -> Result<Vec<Agent>, StoreError> {
+    let sql = "SELECT * FROM agents WHERE life IN ('alive', 'ending') AND server = ?1 ORDER BY id";
+    view.db.prepare_cached(sql)?.query_and_then([server], read)?.collect()
+}
+
 /// Returns every agent, by id.
 pub fn all(view: View<'_>) -> Result<Vec<Agent>, StoreError> {
     page(view, None, None, u32::MAX)
@@ -157,6 +164,7 @@ pub(crate) fn read(row: &Row<'_>) -> Result<Agent, StoreError> {
             env: list(row, &id, "env", |text| serde_json::from_str(text))?,
             permanent: row.get("permanent")?,
         },
+        adopted: row.get("adopted")?,
         created_at: Timestamp(row.get("created_at")?),
         intent: read_intent(row, &id)?,
         phase: read_phase(row, &id)?,

@@ -23,6 +23,9 @@ pub(crate) fn name(what: &What) -> &'static str {
         What::AgentAsked { .. } => "agent.asked",
         What::AgentPhase { .. } => "agent.phase",
         What::AgentExited { .. } => "agent.exited",
+        What::AgentAdopted { .. } => "agent.adopted",
+        What::AgentFound { .. } => "agent.found",
+        What::TmuxLost { .. } => "tmux.lost",
         What::AgentRemoved { .. } => "agent.removed",
         What::LogArchived { .. } => "log.archived",
         What::PayloadsPruned { .. } => "payload.pruned",
@@ -56,8 +59,11 @@ pub(crate) fn subject(event: &Event) -> Option<String> {
         | What::AgentAsked { .. }
         | What::AgentPhase { .. }
         | What::AgentExited { .. }
+        | What::AgentAdopted { .. }
+        | What::AgentFound { .. }
         | What::AgentRemoved { .. } => event.agent.map(|id| format!("agent:{id}")),
         What::DaemonStarted { .. }
+        | What::TmuxLost { .. }
         | What::PasswordChanged { .. }
         | What::DaemonStopping { .. }
         | What::ClockJumped { .. }
@@ -118,6 +124,13 @@ pub(crate) fn data(what: &What) -> Value {
         What::AgentAsked { intent } => json!({"intent": intent}),
         What::AgentPhase { from, to, reason } => json!({"from": from, "to": to, "reason": reason}),
         What::AgentExited { how } => json!({"how": how}),
+        What::AgentAdopted { name, kind, pane } | What::AgentFound { name, kind, pane } => {
+            json!({"name": name, "kind": kind, "pane": pane})
+        }
+        What::TmuxLost { server, agents } => {
+            let agents: Vec<String> = agents.iter().map(ToString::to_string).collect();
+            json!({"server": server, "agents": agents})
+        }
         What::AgentRemoved { name } => json!({"name": name}),
         What::LogArchived { through, rows, file, sha256 } => {
             json!({"through": through.0, "rows": rows, "file": file, "sha256": sha256})

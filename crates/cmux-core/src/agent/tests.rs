@@ -1,6 +1,7 @@
 //! What follows from what is seen of an agent.
 
 use super::*;
+use crate::restart::RestartPolicy;
 use proptest::prelude::*;
 use ulid::Ulid;
 
@@ -214,6 +215,7 @@ fn launching() -> Agent {
         kind: "demo".to_owned(),
         parent: None,
         setup: setup(),
+        adopted: false,
         created_at: NOW,
         intent: Intent::Run,
         phase: Phase::Offline,

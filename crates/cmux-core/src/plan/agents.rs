@@ -13,6 +13,9 @@ use crate::time::Timestamp;
 /// How long an agent may take from its launch to its prompt.
 pub const START_WITHIN: Duration = Duration::from_mins(2);
 
+/// How much later whoever watches an agent start may tell that it is late, and what is on its screen.
+pub const TOLD_WITHIN: Duration = Duration::from_secs(10);
+
 /// How long it may take to end an agent, or to clear away what it left, before it is tried again.
 pub const END_WITHIN: Duration = Duration::from_secs(40);
 
@@ -40,6 +43,7 @@ impl Plan {
     /// There is no process. If one is wanted, and its time has come, it is launched.
     fn keep_none(&mut self, agent: &Agent, now: Timestamp, ids: &mut dyn NewIds) {
         match agent.intent {
+            Intent::Run if agent.adopted => return,
             Intent::Stop | Intent::Pause => return,
             Intent::Run => {}
         }
@@ -101,6 +105,7 @@ impl Plan {
         ids: &mut dyn NewIds,
     ) {
         let Phase::Starting { deadline } = agent.phase else { return };
+        let deadline = deadline + TOLD_WITHIN;
         if now < deadline {
             self.wake(deadline);
             return;
@@ -149,7 +154,7 @@ fn due(agent: &Agent) -> Option<Timestamp> {
         }
         Some(LifeState::Launching | LifeState::Alive { .. } | LifeState::Over) | None => {
             match agent.phase {
-                Phase::Starting { deadline } => Some(deadline),
+                Phase::Starting { deadline } => Some(deadline + TOLD_WITHIN),
                 Phase::Down { retry_at } => Some(retry_at),
                 Phase::Offline
                 | Phase::Idle
@@ -270,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_life_that_never_gets_to_its_prompt_is_given_up() {
-        let late = NOW + START_WITHIN;
+        let late = NOW + START_WITHIN + TOLD_WITHIN;
         let plan = plan_at(&alive(), late);
         let Some(Record::Agent(after)) = plan.steps[0].record.clone() else { panic!("none") };
         assert!(matches!(after.phase, Phase::Down { .. }), "{:?}", after.phase);
@@ -360,7 +365,9 @@ mod tests {
                             lives = 0;
                             vec![Sighting::Cleared]
                         }
-                        Action::LookAtProject { .. } | Action::TakeSnapshot { .. } => vec![],
+                        Action::InterruptAgent { .. }
+                        | Action::LookAtProject { .. }
+                        | Action::TakeSnapshot { .. } => vec![],
                     };
                     for sighting in seen.into_iter().filter(|_| fault != 2) {
                         agent = tell(&agent, run, sighting, now);
@@ -397,6 +404,7 @@ mod tests {
             Action::LaunchAgent { .. } => "launch",
             Action::EndAgent { .. } => "end",
             Action::ClearRun { .. } => "clear",
+            Action::InterruptAgent { .. } => "interrupt",
             Action::LookAtProject { .. } | Action::TakeSnapshot { .. } => "other",
         }
     }
@@ -449,6 +457,7 @@ mod tests {
                 env: Vec::new(),
                 permanent: false,
             },
+            adopted: false,
             created_at: NOW,
             intent: Intent::Run,
             phase: Phase::Offline,

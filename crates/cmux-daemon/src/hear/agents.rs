@@ -3,8 +3,8 @@
 use cmux_core::agent::{Agent, Intent, LifeState, Sighting};
 use cmux_core::event::{Actor, Event, What};
 use cmux_core::id::{AgentId, NewIds, RunId};
-use cmux_core::plan::Subject;
 use cmux_core::plan::agents::{event, news};
+use cmux_core::plan::{Action, Subject};
 use cmux_core::report::{Answer, NewAgent, Refused};
 use cmux_core::restart::RestartPolicy;
 use cmux_core::run::RunToken;
@@ -66,6 +66,9 @@ pub(super) fn restart(
     now: Timestamp,
 ) -> Result<Heard, StoreError> {
     let Some(agent) = agents::find(tx.view(), id)? else { return Ok(missing(id)) };
+    if agent.adopted {
+        return Ok(Heard::refused(Refused::Adopted(agent.name)));
+    }
     let asked = agent.restarted(now);
     change(tx, actor, agent, asked, "restart", now)
 }
@@ -130,16 +133,42 @@ pub(super) fn seen(
 }
 
 /// Takes what a life shows to be known, if that life is the agent's present one and goes on.
-pub(super) fn named(tx: &mut Tx<'_>, token: &RunToken) -> Result<Heard, StoreError> {
-    let agent = agents::find(tx.view(), token.agent)?;
+pub(super) fn named(
+    tx: &mut Tx<'_>,
+    token: &RunToken,
+    session: Option<&str>,
+) -> Result<Heard, StoreError> {
     let is_its_own = |agent: &Agent| {
         let life = agent.live_life();
         life.is_some_and(|life| life.run == token.run) && agent.project == token.project
     };
-    if agent.as_ref().is_some_and(is_its_own) {
-        runs::save(tx, token)?;
+    let agent = agents::find(tx.view(), token.agent)?.filter(is_its_own);
+    let Some(agent) = agent else { return Ok(Heard::refused(Refused::NoAgent(token.agent))) };
+    runs::save(tx, token)?;
+    if let Some(session) = session {
+        agents::save(tx, &Agent { session: Some(session.to_owned()), ..agent })?;
     }
     Ok(Heard::new([]))
+}
+
+/// Has an agent stop in what it does, if it does anything.
+pub(super) fn interrupt(
+    tx: &mut Tx<'_>,
+    actor: &Actor,
+    id: AgentId,
+    now: Timestamp,
+) -> Result<Heard, StoreError> {
+    let Some(agent) = agents::find(tx.view(), id)? else { return Ok(missing(id)) };
+    let Some(run) = agent.live_life().map(|life| life.run).filter(|_| agent.is_interruptible())
+    else {
+        let (name, phase) = (agent.name, agent.phase.name());
+        return Ok(Heard::refused(Refused::NotBusy { name, phase }));
+    };
+    let asked = event(&agent, What::AgentAsked { intent: "interrupt" });
+    let told = tx.append(&Event { actor: actor.clone(), ..asked }, now)?;
+    let step = format!("interrupt-{}", told.0);
+    let action = Action::InterruptAgent { agent: Box::new(agent.clone()), run, step };
+    Ok(Heard { actions: vec![action], ..Heard::told(answer(agent, false)) })
 }
 
 /// Stores `agent`. What a life showed to be known is good for nothing once it has ended.
@@ -155,9 +184,9 @@ fn missing(id: AgentId) -> Heard {
     Heard::refused(Refused::NoAgent(id))
 }
 
-fn touched(agent: Agent, created: bool) -> Heard {
+pub(super) fn touched(agent: Agent, created: bool) -> Heard {
     let touched = [Subject::Agent(agent.id)].into();
-    Heard { answer: Ok(answer(agent, created)), touched }
+    Heard { answer: Ok(answer(agent, created)), touched, actions: Vec::new() }
 }
 
 fn answer(agent: Agent, created: bool) -> Answer {

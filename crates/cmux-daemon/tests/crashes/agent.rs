@@ -36,7 +36,7 @@ impl Lives {
         self.agent = Some(agent.id);
         let secret = Digest::of(run.to_string().as_bytes());
         let token = RunToken::new(secret, run, agent.id, agent.project.clone(), now);
-        let named = Report::RunNamed { token };
+        let named = Report::RunNamed { token, session: None };
         [vec![named], self.look()].concat()
     }
 
@@ -136,7 +136,9 @@ impl World {
                     Err(Denied::Refused(refused)) => matches!(refused, Refused::NoAgent(_)),
                     Ok(_) | Err(_) => answer.is_ok(),
                 },
-                Ask::AddProject { .. }
+                Ask::InterruptAgent { .. }
+                | Ask::AdoptAgent { .. }
+                | Ask::AddProject { .. }
                 | Ask::RemoveProject { .. }
                 | Ask::ArchiveLog { .. }
                 | Ask::CreateToken { .. }

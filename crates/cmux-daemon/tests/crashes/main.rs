@@ -266,6 +266,7 @@ impl World {
                 Ok(matches!(state, Some(SnapshotState::Underway { .. })))
             }
             Action::LaunchAgent { agent, run } => agent::is_in(view, agent.id, *run, "launching"),
+            Action::InterruptAgent { .. } => Ok(true),
             Action::EndAgent { agent, run } => agent::is_in(view, agent.id, *run, "ending"),
             Action::ClearRun { agent, run } => agent::is_in(view, agent.id, *run, "ended"),
         });
@@ -309,6 +310,7 @@ impl World {
                 vec![Report::SnapshotDone { snapshot, outcome: Ok(copied) }]
             }
             Action::LaunchAgent { agent, run } => self.lives.launch(&agent, run, self.now),
+            Action::InterruptAgent { .. } => Vec::new(),
             Action::EndAgent { agent, run } => self.lives.end(agent.id, run),
             Action::ClearRun { agent, run } => self.lives.clear(agent.id, run),
         };

@@ -8,6 +8,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cmux_core::id::RunId;
@@ -223,6 +224,37 @@ impl Key {
             }
         };
         Ok(name.to_owned())
+    }
+}
+
+/// Text that should have named a key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no key that cmux presses")]
+pub struct BadKey(String);
+
+impl FromStr for Key {
+    type Err = BadKey;
+
+    /// Returns the key that tmux calls so.
+    fn from_str(name: &str) -> Result<Key, BadKey> {
+        let one = |text: &str| text.chars().next().filter(|_| text.chars().count() == 1);
+        let bad = || BadKey(shorten(name));
+        let key = match name {
+            "Enter" => Key::Enter,
+            "Escape" => Key::Escape,
+            "Tab" => Key::Tab,
+            "BTab" => Key::ShiftTab,
+            "BSpace" => Key::Backspace,
+            "Up" => Key::Up,
+            "Down" => Key::Down,
+            "Left" => Key::Left,
+            "Right" => Key::Right,
+            name => match name.strip_prefix("C-") {
+                Some(letter) => Key::Ctrl(one(letter).ok_or_else(bad)?),
+                None => Key::Letter(one(name).ok_or_else(bad)?),
+            },
+        };
+        key.name().map(|_| key).map_err(|_| bad())
     }
 }
 

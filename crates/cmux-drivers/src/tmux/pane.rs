@@ -65,6 +65,8 @@ pub struct Pane {
     pub size: Size,
     /// The column and the row that the cursor is in, from nought.
     pub cursor: (u32, u32),
+    /// When its program last wrote something, in seconds since 1970.
+    pub active_s: u64,
     /// The guarded steps that were done in it last, newest first.
     pub steps: Vec<String>,
 }
@@ -94,7 +96,7 @@ pub struct Size {
 /// What is asked of each pane, in the order in which it is parsed.
 ///
 /// What others choose has no control characters in it, so that no title can look like another pane.
-const FIELDS: [&str; 17] = [
+const FIELDS: [&str; 18] = [
     "#{pane_id}",
     "#{pane_pid}",
     "#{?pane_dead,1,0}",
@@ -106,6 +108,7 @@ const FIELDS: [&str; 17] = [
     "#{pane_height}",
     "#{cursor_x}",
     "#{cursor_y}",
+    "#{window_activity}",
     "#{s/[\u{1}-\u{1f}\u{7f}]/ /:@cmux_agent}",
     "#{s/[\u{1}-\u{1f}\u{7f}]/ /:@cmux_run}",
     "#{s/[\u{1}-\u{1f}\u{7f}]/ /:@cmux_name}",
@@ -141,7 +144,7 @@ fn parse(text: &str) -> Result<Vec<Pane>, TmuxError> {
 
 fn parse_pane(line: &str) -> Option<Pane> {
     let fields: Vec<&str> = line.split('\t').collect();
-    let [id, pid, dead, code, signal, mode, input_off, columns, rows, x, y, rest @ ..] =
+    let [id, pid, dead, code, signal, mode, input_off, columns, rows, x, y, active, rest @ ..] =
         &fields[..]
     else {
         return None;
@@ -157,6 +160,7 @@ fn parse_pane(line: &str) -> Option<Pane> {
         tags: parse_tags(agent, run, name, kind),
         size: Size { columns: columns.parse().ok()?, rows: rows.parse().ok()? },
         cursor: (x.parse().ok()?, y.parse().ok()?),
+        active_s: active.parse().ok()?,
         steps: steps.split('|').filter(|it| !it.is_empty()).map(ToOwned::to_owned).collect(),
     })
 }
@@ -243,11 +247,11 @@ mod tests {
     fn only_whole_tags_make_a_pane_somebodys() {
         let run: RunId = RUN.parse().unwrap();
         check_tags(&[], Some(run));
-        check_tags(&[(11, "")], None);
-        check_tags(&[(12, AGENT)], None);
-        check_tags(&[(13, "")], None);
+        check_tags(&[(12, "")], None);
+        check_tags(&[(13, AGENT)], None);
         check_tags(&[(14, "")], None);
-        check_tags(&[(13, "a name: with | things")], Some(run));
+        check_tags(&[(15, "")], None);
+        check_tags(&[(14, "a name: with | things")], Some(run));
     }
 
     #[test]
@@ -296,6 +300,7 @@ mod tests {
             "50",
             "0",
             "1",
+            "1700000000",
             AGENT,
             RUN,
             "api",

@@ -1,0 +1,327 @@
+//! The keeper: it has agents launched, watched over and ended, each by a worker of its own.
+//!
+//! It decides nothing: what is to be done comes from the kernel, and what is seen goes to it. What it
+//! knows can be lost at any time; a survey finds it again.
+
+mod clear;
+mod desk;
+mod house;
+mod launch;
+mod survey;
+mod watch;
+mod worker;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use cmux_core::agent::{Agent, LifeState};
+use cmux_core::id::AgentId;
+use cmux_core::plan::Action;
+use cmux_core::project::ProjectId;
+use cmux_core::report::Report;
+use cmux_drivers::tmux::TmuxError;
+use cmux_drivers::tmux::pane::Pane;
+use cmux_store::{agents, projects};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{MissedTickBehavior, interval};
+use tracing::{error, warn};
+
+pub(crate) use self::desk::Desk;
+pub(crate) use self::house::House;
+use self::worker::{Job, Worker};
+
+/// How many orders may wait.
+const ORDERS_MAX: usize = 1024;
+
+/// How many jobs may wait for one worker.
+const JOBS_MAX: usize = 64;
+
+/// How often everything is looked at, whatever was heard.
+const SURVEY_EVERY: Duration = Duration::from_secs(10);
+
+/// How many agents live in one tmux server, before the next gets a server of its own.
+const SERVER_AGENTS_MAX: usize = 100;
+
+/// How many servers a project may have.
+const SERVERS_MAX: usize = 16;
+
+/// What the keeper is told.
+#[derive(Debug)]
+pub(crate) enum Order {
+    /// What the kernel has planned.
+    Act(Action),
+    /// A server's panes were looked at.
+    Seen { server: PathBuf, panes: Vec<Pane> },
+    /// A server that was there is gone.
+    Lost { server: PathBuf },
+    /// An agent lives, and should be watched over.
+    Attend(Box<Agent>),
+    /// A worker has nothing more to do, and this was told to it too late.
+    Left { agent: AgentId, jobs: Vec<Job> },
+    /// Somebody wants to talk to the server at this socket.
+    House { server: PathBuf, reply: oneshot::Sender<Option<House>> },
+    /// Somebody wants to talk to an agent's worker.
+    Tell { agent: AgentId, job: Job },
+}
+
+/// A way to the keeper.
+#[derive(Clone, Debug)]
+pub(crate) struct Orders(mpsc::Sender<Order>);
+
+impl Orders {
+    /// Hands over what the kernel has planned, unless too much waits already.
+    pub(crate) fn act(&self, action: Action) -> bool {
+        self.0.try_send(Order::Act(action)).is_ok()
+    }
+
+    async fn give(&self, order: Order) {
+        // Nobody is there to take it when the daemon ends.
+        let _ = self.0.send(order).await;
+    }
+
+    /// Returns the tmux server at `socket`, if there are agents in it.
+    pub(crate) async fn house(&self, socket: &Path) -> Option<House> {
+        let (reply, answer) = oneshot::channel();
+        self.give(Order::House { server: socket.to_owned(), reply }).await;
+        answer.await.ok().flatten()
+    }
+
+    /// Tells the worker of `agent` something.
+    pub(crate) async fn tell(&self, agent: AgentId, job: Job) {
+        self.give(Order::Tell { agent, job }).await;
+    }
+}
+
+/// Starts the keeper, and returns the way to it.
+pub(crate) fn start(desk: Desk) -> Orders {
+    let (sender, receiver) = mpsc::channel(ORDERS_MAX);
+    let orders = Orders(sender);
+    let keeper = Keeper {
+        desk: Arc::new(desk),
+        orders: orders.clone(),
+        houses: BTreeMap::new(),
+        workers: BTreeMap::new(),
+        lives: BTreeMap::new(),
+    };
+    tokio::spawn(keeper.work(receiver));
+    orders
+}
+
+struct Keeper {
+    desk: Arc<Desk>,
+    orders: Orders,
+    houses: BTreeMap<PathBuf, House>,
+    workers: BTreeMap<AgentId, mpsc::Sender<Job>>,
+    /// Which server each agent was last put into, or found in.
+    lives: BTreeMap<AgentId, PathBuf>,
+}
+
+impl Keeper {
+    async fn work(mut self, mut orders: mpsc::Receiver<Order>) {
+        self.find_all().await;
+        let mut survey = interval(SURVEY_EVERY);
+        survey.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                order = orders.recv() => match order {
+                    Some(order) => self.take(order).await,
+                    None => return,
+                },
+                _ = survey.tick() => self.survey_all(),
+            }
+        }
+    }
+
+    /// Finds the servers that there may be, and the agents that there should be.
+    async fn find_all(&mut self) {
+        let found =
+            self.desk.readers.read(|view| Ok((projects::all(view)?, agents::living(view)?)));
+        let (projects, living) = match found.await {
+            Ok(found) => found,
+            Err(error) => {
+                error!(%error, "it could not be read which agents there are");
+                return;
+            }
+        };
+        for project in projects {
+            for number in 1..=SERVERS_MAX {
+                let Ok(socket) = self.desk.socket(&project.id, number) else { break };
+                if socket.exists() {
+                    self.open(&project.id, number);
+                }
+            }
+        }
+        for agent in living {
+            self.attend(agent).await;
+        }
+    }
+
+    async fn take(&mut self, order: Order) {
+        match order {
+            Order::Act(action) => self.act(action).await,
+            Order::Seen { server, panes } => self.seen(&server, panes),
+            Order::Lost { server } => {
+                let server = server.display().to_string();
+                self.desk.inbox.tell(Report::ServerLost { server });
+            }
+            Order::Attend(agent) => self.attend(*agent).await,
+            Order::Left { agent, jobs } => {
+                if self.workers.get(&agent).is_some_and(mpsc::Sender::is_closed) {
+                    self.workers.remove(&agent);
+                    self.lives.remove(&agent);
+                }
+                for job in jobs {
+                    self.tell(agent, job).await;
+                }
+            }
+            Order::House { server, reply } => {
+                let _ = reply.send(self.houses.get(&server).cloned());
+            }
+            Order::Tell { agent, job } => {
+                // Who is not watched over has nothing to hear.
+                if let Some(worker) = self.workers.get(&agent) {
+                    let _ = worker.try_send(job);
+                }
+            }
+        }
+    }
+
+    async fn act(&mut self, action: Action) {
+        match action {
+            Action::LaunchAgent { agent, run } => match self.place(&agent) {
+                Ok(house) => {
+                    self.lives.insert(agent.id, house.socket().to_owned());
+                    self.tell(agent.id, Job::Launch { agent, run, house }).await;
+                }
+                Err(error) => self.desk.not_launched(agent.id, run, &error),
+            },
+            Action::EndAgent { agent, run } => {
+                let house = self.house_of(&agent);
+                self.tell(agent.id, Job::End { agent, run, house }).await;
+            }
+            Action::InterruptAgent { agent, run, step } => {
+                self.tell(agent.id, Job::Interrupt { run, step }).await;
+            }
+            Action::ClearRun { agent, run } => {
+                let houses = self.houses_of(&agent);
+                self.tell(agent.id, Job::Clear { agent, run, houses }).await;
+            }
+            Action::LookAtProject { .. } | Action::TakeSnapshot { .. } => {}
+        }
+    }
+
+    /// Has an agent watched over that lives already, or was about to.
+    async fn attend(&mut self, agent: Agent) {
+        let Some(life) = agent.live_life().cloned() else { return };
+        match life.state {
+            LifeState::Launching => {
+                let run = life.run;
+                self.act(Action::LaunchAgent { agent: Box::new(agent), run }).await;
+            }
+            LifeState::Alive { .. } | LifeState::Ending { .. } => {
+                if let Some(house) = self.house_of(&agent) {
+                    self.lives.insert(agent.id, house.socket().to_owned());
+                    self.tell(agent.id, Job::Attend { agent: Box::new(agent), house }).await;
+                }
+            }
+            LifeState::Ended { .. } | LifeState::Over => {}
+        }
+    }
+
+    /// Returns the server that an agent is to live in: the first of its project's with room.
+    fn place(&mut self, agent: &Agent) -> Result<House, TmuxError> {
+        let mut number = 1;
+        loop {
+            let socket = self.desk.socket(&agent.project, number)?;
+            let others = self.lives.iter().filter(|(id, it)| **id != agent.id && **it == socket);
+            if others.count() < SERVER_AGENTS_MAX || number >= SERVERS_MAX {
+                break;
+            }
+            number += 1;
+        }
+        self.open(&agent.project, number).ok_or(TmuxError::NoServer)
+    }
+
+    /// Returns the server in the `number`th place of `project`, as one to talk to.
+    fn open(&mut self, project: &ProjectId, number: usize) -> Option<House> {
+        let server = self.desk.server(project, number);
+        let server = server.inspect_err(|error| warn!(%error, "no tmux server can be had")).ok()?;
+        if let Some(house) = self.houses.get(server.socket()) {
+            return Some(house.clone());
+        }
+        let house = House::open(server, project.clone(), &self.desk, self.orders.clone());
+        self.houses.insert(house.socket().to_owned(), house.clone());
+        Some(house)
+    }
+
+    /// Returns the server that the store has an agent in.
+    fn house_of(&mut self, agent: &Agent) -> Option<House> {
+        let place = match &agent.life.as_ref()?.state {
+            LifeState::Alive { place, .. } | LifeState::Ending { place, .. } => Some(place),
+            LifeState::Ended { place, .. } => place.as_ref(),
+            LifeState::Launching | LifeState::Over => None,
+        }?;
+        let socket = Path::new(&place.server);
+        for number in 1..=SERVERS_MAX {
+            if self.desk.socket(&agent.project, number).ok()? == socket {
+                return self.open(&agent.project, number);
+            }
+        }
+        self.houses.get(socket).cloned()
+    }
+
+    /// Returns the servers in which something of an agent may be left.
+    fn houses_of(&mut self, agent: &Agent) -> Vec<House> {
+        let known = self.house_of(agent);
+        if let Some(house) = known {
+            return vec![house];
+        }
+        self.houses.values().filter(|house| house.project == agent.project).cloned().collect()
+    }
+
+    /// Tells each worker how its pane is.
+    fn seen(&self, server: &Path, panes: Vec<Pane>) {
+        for pane in panes {
+            let Some(tags) = &pane.tags else { continue };
+            let is_here = self.lives.get(&tags.agent).is_some_and(|it| it == server);
+            if let Some(worker) = self.workers.get(&tags.agent).filter(|_| is_here) {
+                // The next look is as good.
+                let _ = worker.try_send(Job::Pane(Box::new(pane)));
+            }
+        }
+    }
+
+    /// Gives a worker a job. One that has just left is followed by another.
+    async fn tell(&mut self, agent: AgentId, job: Job) {
+        let mut job = job;
+        for _ in 0..2 {
+            let worker = self.workers.entry(agent).or_insert_with(|| {
+                let (sender, jobs) = mpsc::channel(JOBS_MAX);
+                tokio::spawn(Worker::new(agent, &self.desk, self.orders.clone()).work(jobs));
+                sender
+            });
+            match worker.try_send(job) {
+                Ok(()) => return,
+                Err(mpsc::error::TrySendError::Full(_)) => {
+                    warn!(%agent, "too much waits for it; it is planned again when it is missed");
+                    return;
+                }
+                Err(mpsc::error::TrySendError::Closed(back)) => {
+                    self.workers.remove(&agent);
+                    job = back;
+                }
+            }
+        }
+    }
+
+    fn survey_all(&self) {
+        for house in self.houses.values() {
+            if let Some(survey) = house.begin_survey() {
+                let (desk, orders) = (self.desk.clone(), self.orders.clone());
+                tokio::spawn(survey::survey(desk, house.clone(), orders, survey));
+            }
+        }
+    }
+}

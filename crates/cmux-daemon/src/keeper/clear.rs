@@ -1,0 +1,130 @@
+//! The end of an agent: its own way out first, then signals, and nothing of it is left.
+
+use std::time::Duration;
+
+use cmux_core::id::{AgentId, RunId};
+use cmux_core::screen::Seen;
+use cmux_core::screen::prompt::Composer;
+use cmux_drivers::clock;
+use cmux_drivers::process::{Process, descendants, with_variable};
+use cmux_drivers::tmux::{TmuxError, pane};
+use rustix::process::Signal;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+use tracing::debug;
+
+use super::house::{ANSWER_WITHIN, House};
+use super::watch::Watch;
+
+/// How long a CLI may take to end when it is told to in its own way, and when it gets a signal.
+const LEAVE_WITHIN: Duration = Duration::from_secs(6);
+const TERM_WITHIN: Duration = Duration::from_secs(6);
+
+/// How long what was killed may take to be gone.
+const KILL_WITHIN: Duration = Duration::from_secs(5);
+
+/// Ends the life that is watched, if it has not ended: asked in its own way, then by signals to all that
+/// came of it. That it has ended is seen by whoever watches.
+pub(super) async fn end(watch: &mut Watch) {
+    watch.is_ending = true;
+    if ask(watch).await && has_ended(watch, LEAVE_WITHIN).await {
+        return;
+    }
+    let launcher = watch.process;
+    // The launcher passes it on, and ends what is left behind.
+    signal(vec![launcher], Signal::TERM).await;
+    if has_ended(watch, TERM_WITHIN).await {
+        return;
+    }
+    // Not the launcher: as long as it lives, nothing gets away from it.
+    let below = spawn_blocking(move || descendants(launcher.pid).unwrap_or_default()).await;
+    signal(below.unwrap_or_default(), Signal::KILL).await;
+    if !has_ended(watch, KILL_WITHIN).await {
+        signal(vec![launcher], Signal::KILL).await;
+    }
+}
+
+async fn has_ended(watch: &Watch, within: Duration) -> bool {
+    timeout(within, watch.ended()).await.is_ok()
+}
+
+/// Asks a CLI to end in its own way, if it is at its prompt with nothing in it: what a person has typed
+/// there must not be submitted. Returns whether it was asked.
+async fn ask(watch: &mut Watch) -> bool {
+    let Some(exit) = watch.known.manifest.keys.exit.clone() else { return false };
+    let Ok(screen) = watch.screen().await else { return false };
+    let sight = watch.known.manifest.eyes.look(&screen, clock::wall(), 0);
+    let is_free = sight.seen == Some(Seen::Idle) && !matches!(sight.composer, Composer::Holds(_));
+    is_free && watch.say(&exit, "exit").await
+}
+
+/// Sees to it that nothing is left of `run`: no process, and no pane in any of these servers. Returns why
+/// something is, if it is.
+pub(super) async fn clear(agent: AgentId, run: RunId, houses: &[House]) -> Result<(), String> {
+    let gone = spawn_blocking(move || end_all(run)).await.map_err(|error| error.to_string())?;
+    gone?;
+    for house in houses {
+        match close(agent, run, house).await {
+            Ok(()) | Err(TmuxError::NoServer | TmuxError::NoPane(_)) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    Ok(())
+}
+
+/// Ends every process that is of `run`, and returns when they are gone.
+fn end_all(run: RunId) -> Result<(), String> {
+    for (signal, patience) in [(Signal::TERM, TERM_WITHIN), (Signal::KILL, KILL_WITHIN)] {
+        let left = of_run(run)?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        debug!(%run, left = left.len(), ?signal, "processes of it are left");
+        // Those that launch others end what they launched, and only then themselves.
+        for process in &left {
+            let _ = process.signal(signal);
+        }
+        let begun = std::time::Instant::now();
+        for process in left {
+            process.wait_end(patience.saturating_sub(begun.elapsed()));
+        }
+    }
+    match of_run(run)?.first() {
+        None => Ok(()),
+        Some(process) => Err(format!("process {} does not end", process.pid)),
+    }
+}
+
+/// Returns every process that is of `run`: by its environment, or because it comes from one that is.
+fn of_run(run: RunId) -> Result<Vec<Process>, String> {
+    let mut found = with_variable("CMUX_RUN", &run.to_string()).map_err(|it| it.to_string())?;
+    let roots: Vec<u32> = found.iter().map(|process| process.pid).collect();
+    for root in roots {
+        for process in descendants(root).map_err(|it| it.to_string())? {
+            if !found.contains(&process) && process.is_alive() {
+                found.push(process);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Closes the panes of `run` in a server.
+async fn close(agent: AgentId, run: RunId, house: &House) -> Result<(), TmuxError> {
+    let control = house.control().await?;
+    for pane in pane::survey(&control, ANSWER_WITHIN).await? {
+        let is_its_own =
+            pane.tags.as_ref().is_some_and(|tags| tags.agent == agent && tags.run == run);
+        if is_its_own {
+            pane::kill(&control, pane.id, ANSWER_WITHIN).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn signal(processes: Vec<Process>, signal: Signal) {
+    for process in processes {
+        // It may have ended just now.
+        let _ = process.signal(signal);
+    }
+}

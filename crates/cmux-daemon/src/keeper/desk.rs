@@ -1,0 +1,165 @@
+//! What everybody who tends agents needs to know.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cmux_core::agent::Sighting;
+use cmux_core::id::{AgentId, RunId};
+use cmux_core::kind::Kind;
+use cmux_core::project::ProjectId;
+use cmux_core::report::Report;
+use cmux_core::settings::KindSettings;
+use cmux_drivers::home::Home;
+use cmux_drivers::kinds::{Kinds, Known};
+use cmux_drivers::tmux::TmuxError;
+use cmux_drivers::tmux::server::Server;
+use cmux_drivers::tmux::version::{self, Tmux};
+use tracing::warn;
+
+use crate::inbox::Inbox;
+use crate::readers::Readers;
+
+/// The longest path that the kernel takes for a socket, in bytes.
+const SOCKET_PATH_MAX: usize = 107;
+
+/// What everybody who tends agents needs to know.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    pub(crate) home: Home,
+    pub(crate) inbox: Inbox,
+    pub(crate) readers: Readers,
+    pub(crate) settings: BTreeMap<Kind, KindSettings>,
+    /// How many files each agent may have open at once, if that is not what the daemon may.
+    pub(crate) files_max: Option<u64>,
+    /// The program of cmux, by which agents call it.
+    pub(crate) cmux: PathBuf,
+    /// tmux, once it was found. Held only to look.
+    pub(crate) tmux: Mutex<Option<Tmux>>,
+    /// The servers that were named, so that there is one of each.
+    pub(crate) servers: Mutex<BTreeMap<PathBuf, Server>>,
+}
+
+impl Desk {
+    pub(crate) fn new(
+        home: &Home,
+        inbox: &Inbox,
+        readers: &Readers,
+        settings: BTreeMap<Kind, KindSettings>,
+        files_max: Option<u64>,
+    ) -> Desk {
+        Desk {
+            home: home.clone(),
+            inbox: inbox.clone(),
+            readers: readers.another(),
+            settings,
+            files_max,
+            cmux: own_program(home),
+            tmux: Mutex::default(),
+            servers: Mutex::default(),
+        }
+    }
+
+    /// Returns where the tmux server in the `number`th place of `project` listens.
+    pub(crate) fn socket(&self, project: &ProjectId, number: usize) -> Result<PathBuf, TmuxError> {
+        let folder = self.home.tmux();
+        let suffix = if number == 1 { String::new() } else { format!(".{number}") };
+        let long = folder.join(format!("{project}{suffix}"));
+        if long.as_os_str().len() <= SOCKET_PATH_MAX {
+            return Ok(long);
+        }
+        // What tells projects apart comes last.
+        let short = project.as_str().rsplit('-').next().unwrap_or(project.as_str());
+        Ok(folder.join(format!("{short}{suffix}")))
+    }
+
+    /// Returns the tmux server in the `number`th place of `project`, whether or not it runs.
+    pub(crate) fn server(&self, project: &ProjectId, number: usize) -> Result<Server, TmuxError> {
+        let socket = self.socket(project, number)?;
+        let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(server) = servers.get(&socket) {
+            return Ok(server.clone());
+        }
+        let (folder, name) = (self.home.tmux(), socket.file_name().unwrap_or_default());
+        let server = Server::at(&self.tmux()?, &folder, &name.to_string_lossy(), env::vars_os())?;
+        servers.insert(socket, server.clone());
+        Ok(server)
+    }
+
+    /// Returns the tmux of this machine. It may be installed while the daemon runs.
+    fn tmux(&self) -> Result<Tmux, TmuxError> {
+        let mut known = self.tmux.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tmux) = known.as_ref() {
+            return Ok(tmux.clone());
+        }
+        let found = version::find(&path())?;
+        *known = Some(found.clone());
+        Ok(found)
+    }
+
+    /// Returns what is known of `kind`, as its manifest and the user's settings are now.
+    pub(crate) fn kind(&self, kind: &str) -> Result<Arc<Known>, String> {
+        let kinds = Kinds::load(&self.home.agents(), &self.settings);
+        let found = kind.parse().ok().and_then(|kind| kinds.get(&kind).cloned());
+        found.map(Arc::new).ok_or_else(|| {
+            let meant = kinds.nearest(kind).map(|it| format!(". Did you mean `{it}`?"));
+            let meant =
+                meant.unwrap_or_else(|| ": `cmux agent kinds` shows those there are".into());
+            format!("there is no kind `{kind}` of agent{meant}")
+        })
+    }
+
+    /// Removes what was written for a run of which nothing is left.
+    pub(crate) fn forget_run(&self, run: RunId) {
+        let folder = self.home.run(&run.to_string());
+        if let Err(error) = std::fs::remove_dir_all(&folder)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            warn!(%error, "{} could not be removed", folder.display());
+        }
+    }
+
+    pub(crate) fn see(&self, agent: AgentId, run: RunId, sighting: Sighting) {
+        self.inbox.tell(Report::AgentSeen { agent, run, sighting });
+    }
+
+    pub(crate) fn not_launched(&self, agent: AgentId, run: RunId, why: &impl ToString) {
+        let why = format!("it could not be launched: {}", why.to_string());
+        self.see(agent, run, Sighting::NotLaunched { why });
+    }
+}
+
+/// Returns what the daemon has for its PATH.
+pub(crate) fn path() -> OsString {
+    env::var_os("PATH").unwrap_or_default()
+}
+
+/// Returns cmux's own program under a name that stays the same, in a folder of its own, when it can be
+/// put there. Agents have that folder on their PATH.
+fn own_program(home: &Home) -> PathBuf {
+    let program = env::current_exe().unwrap_or_else(|_| "cmux".into());
+    let link = home.bin().join("cmux");
+    match put_link(&program, &link) {
+        Ok(()) => link,
+        Err(error) => {
+            warn!(%error, "cmux could not be put into {}", link.display());
+            program
+        }
+    }
+}
+
+fn put_link(program: &Path, link: &Path) -> io::Result<()> {
+    if std::fs::read_link(link).is_ok_and(|it| it == program) {
+        return Ok(());
+    }
+    let folder = link.parent().unwrap_or(link);
+    std::fs::create_dir_all(folder)?;
+    let new = folder.join(".cmux.new");
+    let _ = std::fs::remove_file(&new);
+    symlink(program, &new)?;
+    std::fs::rename(&new, link)
+}

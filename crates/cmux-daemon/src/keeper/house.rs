@@ -1,0 +1,199 @@
+//! A tmux server that agents live in: the connection to it, made again when it drops, and looks at it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use cmux_core::project::ProjectId;
+use cmux_drivers::tmux::TmuxError;
+use cmux_drivers::tmux::control::{Control, Heard};
+use cmux_drivers::tmux::pane::{self, Pane};
+use cmux_drivers::tmux::server::Server;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{MissedTickBehavior, interval};
+use tracing::{debug, warn};
+
+use super::{Desk, Order, Orders};
+
+/// How long each step of connecting to a server may take.
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+
+/// How long a server may take to answer.
+pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+
+/// How often panes are looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// How many wishes may wait.
+const WISHES_MAX: usize = 256;
+
+/// A tmux server that agents live in. All copies are the same.
+#[derive(Clone, Debug)]
+pub(crate) struct House {
+    server: Server,
+    pub(crate) project: ProjectId,
+    wishes: mpsc::Sender<Wish>,
+    /// Whether it is being surveyed.
+    surveyed: Arc<AtomicBool>,
+}
+
+/// What is wanted of a house.
+#[derive(Debug)]
+enum Wish {
+    /// The connection, with the server started if that is wanted and none runs.
+    Control { start: bool, reply: oneshot::Sender<Result<Control, TmuxError>> },
+}
+
+/// That a house is being surveyed, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Surveying(Arc<AtomicBool>);
+
+impl Drop for Surveying {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+impl House {
+    pub(super) fn open(server: Server, project: ProjectId, desk: &Desk, orders: Orders) -> House {
+        let (wishes, asked) = mpsc::channel(WISHES_MAX);
+        let house = Keep {
+            server: server.clone(),
+            files_max: desk.files_max,
+            orders,
+            line: None,
+            is_lost: false,
+            looked_at: Instant::now() - LOOK_EVERY,
+        };
+        tokio::spawn(house.keep(asked));
+        House { server, project, wishes, surveyed: Arc::default() }
+    }
+
+    pub(crate) fn socket(&self) -> &Path {
+        self.server.socket()
+    }
+
+    pub(crate) fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// Returns the connection to the server that runs. If none runs, it is [`TmuxError::NoServer`].
+    pub(crate) async fn control(&self) -> Result<Control, TmuxError> {
+        self.wish(false).await
+    }
+
+    /// Returns the connection to the server, which is started if none runs.
+    pub(crate) async fn started(&self) -> Result<Control, TmuxError> {
+        self.wish(true).await
+    }
+
+    async fn wish(&self, start: bool) -> Result<Control, TmuxError> {
+        let (reply, answer) = oneshot::channel();
+        let wish = Wish::Control { start, reply };
+        self.wishes.send(wish).await.map_err(|_| TmuxError::Gone)?;
+        answer.await.map_err(|_| TmuxError::Gone)?
+    }
+
+    /// Returns all panes as they are now.
+    pub(crate) async fn panes(&self) -> Result<Vec<Pane>, TmuxError> {
+        pane::survey(&self.control().await?, ANSWER_WITHIN).await
+    }
+
+    /// Returns the right to survey, unless somebody has it.
+    pub(super) fn begin_survey(&self) -> Option<Surveying> {
+        let was = self.surveyed.swap(true, Ordering::AcqRel);
+        (!was).then(|| Surveying(self.surveyed.clone()))
+    }
+}
+
+/// A connection, and what is heard over it.
+struct Line {
+    control: Control,
+    heard: mpsc::Receiver<Heard>,
+}
+
+/// Who keeps the connection.
+struct Keep {
+    server: Server,
+    files_max: Option<u64>,
+    orders: Orders,
+    line: Option<Line>,
+    /// Whether it was told that there is no server.
+    is_lost: bool,
+    looked_at: Instant,
+}
+
+impl Keep {
+    async fn keep(mut self, mut asked: mpsc::Receiver<Wish>) {
+        let mut tick = interval(LOOK_EVERY);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                wish = asked.recv() => match wish {
+                    Some(Wish::Control { start, reply }) => {
+                        let control = self.control(start).await;
+                        let _ = reply.send(control);
+                    }
+                    None => return,
+                },
+                is_open = hear(&mut self.line) => {
+                    if !is_open {
+                        self.line = None;
+                    }
+                    self.look().await;
+                }
+                _ = tick.tick() => {
+                    if self.looked_at.elapsed() > LOOK_EVERY / 2 {
+                        self.look().await;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn control(&mut self, start: bool) -> Result<Control, TmuxError> {
+        if let Some(line) = self.line.as_ref().filter(|line| !line.control.is_gone()) {
+            return Ok(line.control.clone());
+        }
+        self.line = None;
+        if start {
+            self.server.start(self.files_max).await?;
+        } else {
+            self.server.pid().await?;
+        }
+        let (control, heard) = Control::connect(&self.server, CONNECT_WITHIN).await?;
+        self.line = Some(Line { control: control.clone(), heard });
+        self.is_lost = false;
+        Ok(control)
+    }
+
+    /// Looks at all panes, and tells how they are.
+    async fn look(&mut self) {
+        self.looked_at = Instant::now();
+        let panes = match self.control(false).await {
+            Ok(control) => pane::survey(&control, ANSWER_WITHIN).await,
+            Err(error) => Err(error),
+        };
+        let server = self.server.socket().to_owned();
+        match panes {
+            Ok(panes) => self.orders.give(Order::Seen { server, panes }).await,
+            Err(TmuxError::NoServer) if self.is_lost => {}
+            Err(TmuxError::NoServer) => {
+                self.is_lost = true;
+                self.orders.give(Order::Lost { server }).await;
+            }
+            // Nothing is known then, and nothing is said.
+            Err(error @ (TmuxError::Late | TmuxError::Gone)) => debug!(%error, "tmux was not seen"),
+            Err(error) => warn!(%error, "tmux could not be looked at"),
+        }
+    }
+}
+
+/// Waits for something to be heard, and returns whether the line is still open.
+async fn hear(line: &mut Option<Line>) -> bool {
+    match line {
+        Some(line) => line.heard.recv().await.is_some(),
+        None => std::future::pending().await,
+    }
+}

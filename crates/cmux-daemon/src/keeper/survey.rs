@@ -1,0 +1,140 @@
+//! A survey: all that is in a tmux server beside all that the store has there.
+
+use std::sync::Arc;
+
+use cmux_core::agent::{Agent, Claim, LifeState, Pid, Place, Sighting, Tagged};
+use cmux_core::report::Report;
+use cmux_drivers::process::Process;
+use cmux_drivers::tmux::TmuxError;
+use cmux_drivers::tmux::pane::{Life, Pane, Tags};
+use cmux_store::{agents, runs};
+use tracing::{debug, warn};
+
+use super::house::{House, Surveying};
+use super::worker::Job;
+use super::{Desk, Order, Orders, clear};
+
+/// Looks at a server, and reports what is not as the store has it. The store is read first: what is
+/// recorded only after the look was begun cannot be missing from it.
+pub(super) async fn survey(desk: Arc<Desk>, house: House, orders: Orders, surveying: Surveying) {
+    let server = house.socket().display().to_string();
+    let wanted = server.clone();
+    let stored = match desk.readers.read(move |view| agents::in_server(view, &wanted)).await {
+        Ok(stored) => stored,
+        Err(error) => {
+            warn!(%error, "it could not be read which agents should be where");
+            return;
+        }
+    };
+    let panes = match house.panes().await {
+        Ok(panes) => panes,
+        // Whoever keeps the server tells that it is gone.
+        Err(TmuxError::NoServer) => return,
+        Err(error) => {
+            debug!(%error, "nothing is known of a server");
+            return;
+        }
+    };
+    for agent in stored {
+        check(&desk, &orders, agent, &panes).await;
+    }
+    for pane in &panes {
+        if let Some(tags) = &pane.tags {
+            place(&desk, &house, pane, tags).await;
+        }
+    }
+    drop(surveying);
+}
+
+/// Reports that an agent is missing which the store has here, or compares how it is.
+async fn check(desk: &Desk, orders: &Orders, agent: Agent, panes: &[Pane]) {
+    let Some(life) = agent.live_life() else { return };
+    let (LifeState::Alive { place, .. } | LifeState::Ending { place, .. }) = &life.state else {
+        return;
+    };
+    let is_it = |pane: &&Pane| {
+        pane.id.to_string() == place.pane
+            && pane.tags.as_ref().is_some_and(|tags| tags.run == life.run)
+    };
+    if panes.iter().any(|pane| is_it(&pane)) {
+        let id = agent.id;
+        orders.give(Order::Attend(Box::new(agent.clone()))).await;
+        orders.tell(id, Job::Stored(Box::new(agent))).await;
+    } else {
+        desk.see(agent.id, life.run, Sighting::Missing);
+    }
+}
+
+/// Looks whether a pane that carries an agent's tags is where the store has that agent, and if not,
+/// reports it, or clears it away if the store has recorded the end of that life.
+async fn place(desk: &Desk, house: &House, pane: &Pane, tags: &Tags) {
+    let (id, run) = (tags.agent, tags.run);
+    let found = desk.readers.read(move |view| {
+        let token = runs::find_by_run(view, run)?;
+        Ok((agents::find(view, id)?, token.is_some_and(|token| !token.is_good())))
+    });
+    let (agent, is_over) = match found.await {
+        Ok(found) => found,
+        Err(error) => {
+            warn!(%error, "it could not be read whose a pane is");
+            return;
+        }
+    };
+    let claim = match &agent {
+        Some(agent) => agent.claim(run, is_over),
+        None if is_over => Claim::Left,
+        None => Claim::Unknown,
+    };
+    match (claim, tagged(house, pane, tags)) {
+        (Claim::Unknown, Some(tagged)) => {
+            let (name, kind) = (tags.name.clone(), tags.kind.clone());
+            let project = house.project.clone();
+            desk.inbox.tell(Report::PaneFound { tagged, name, kind, project });
+        }
+        (Claim::Home, Some(tagged)) => {
+            // What was launched before the daemon last ended may not have been told.
+            let sighting = Sighting::Launched { place: tagged.place, process: tagged.process };
+            if is_launching(agent.as_ref()) {
+                desk.see(id, run, sighting);
+            }
+        }
+        (Claim::Left, _) => {
+            if !is_being_cleared(agent.as_ref(), tags) {
+                let houses = [house.clone()];
+                if let Err(why) = clear::clear(id, run, &houses).await {
+                    warn!(%run, why, "something of a run that is over is left");
+                }
+            }
+        }
+        (Claim::Stranger, _) => {
+            warn!(%run, agent = %id, "a pane has its tags, and it lives elsewhere: left alone");
+        }
+        (Claim::Unknown | Claim::Home, None) => {}
+    }
+}
+
+fn is_launching(agent: Option<&Agent>) -> bool {
+    let state = agent.and_then(|agent| agent.life.as_ref()).map(|life| &life.state);
+    matches!(state, Some(LifeState::Launching))
+}
+
+/// Returns whether the kernel has what a life left cleared away already.
+fn is_being_cleared(agent: Option<&Agent>, tags: &Tags) -> bool {
+    let life = agent.and_then(|agent| agent.life.as_ref()).filter(|life| life.run == tags.run);
+    life.is_some_and(|life| matches!(life.state, LifeState::Ended { .. }))
+}
+
+/// Returns a pane as where an agent lives, if its program runs.
+fn tagged(house: &House, pane: &Pane, tags: &Tags) -> Option<Tagged> {
+    if pane.life != Life::Running {
+        return None;
+    }
+    let process = Process::find(pane.pid?)?;
+    let server = house.socket().display().to_string();
+    Some(Tagged {
+        agent: tags.agent,
+        run: tags.run,
+        place: Place { server, pane: pane.id.to_string() },
+        process: Pid { pid: process.pid, start: process.start },
+    })
+}

@@ -1,0 +1,428 @@
+//! Watching over one life of an agent: what its witnesses say, and what that is taken to mean.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use cmux_core::agent::{Agent, Doing, Pid, Place, Sighting};
+use cmux_core::id::{AgentId, RunId};
+use cmux_core::kind::Witness;
+use cmux_core::look::{self, Answered, Step};
+use cmux_core::phase::Phase;
+use cmux_core::plan::agents::START_WITHIN;
+use cmux_core::screen::prompt::Composer;
+use cmux_core::screen::{Screen, Seen, Sight};
+use cmux_core::time::Timestamp;
+use cmux_core::witness::{Said, Statements, judge};
+use cmux_drivers::clock;
+use cmux_drivers::kinds::Known;
+use cmux_drivers::private;
+use cmux_drivers::process::Process;
+use cmux_drivers::tmux::TmuxError;
+use cmux_drivers::tmux::guard::{self, Key, Outcome};
+use cmux_drivers::tmux::pane::{Life, Pane, PaneId};
+use cmux_drivers::tmux::screen::{self, Colours};
+use tokio::time::{Instant, sleep};
+use tracing::{debug, warn};
+
+use super::desk::Desk;
+use super::house::{ANSWER_WITHIN, House};
+use super::worker::how;
+
+/// How often the screen is looked at while an agent starts.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// How long after a key its effect is looked for.
+const LOOK_AFTER_KEY: Duration = Duration::from_millis(400);
+
+/// How long a key may wait in a server that stands still.
+const KEY_WITHIN: Duration = Duration::from_secs(3);
+
+/// How often tmux is asked how a program ended, and how long apart.
+const ASKED_MAX: u32 = 10;
+const ASKED_APART: Duration = Duration::from_millis(100);
+
+/// How much of a screen is told when something goes wrong, in lines and characters.
+const TOLD_LINES: usize = 8;
+const TOLD_MAX: usize = 600;
+
+/// One life of an agent that is watched over.
+#[derive(Debug)]
+pub(super) struct Watch {
+    agent: AgentId,
+    pub(super) run: RunId,
+    pub(super) house: House,
+    pub(super) pane: PaneId,
+    /// What was started in the pane: the launcher.
+    pub(super) process: Process,
+    pub(super) known: Arc<Known>,
+    /// Where what is written for this life lies.
+    pub(super) folder: PathBuf,
+    /// Whether the operator agreed to what a CLI asks about the project's folder.
+    is_folder_trusted: bool,
+    /// By when it must have started, until it has.
+    starts_by: Option<Timestamp>,
+    statements: Statements,
+    /// What the kernel was last told, or has stored.
+    told: Option<Doing>,
+    title: String,
+    /// When its program had last written something, at the last look.
+    active_s: Option<u64>,
+    answered: Option<Answered>,
+    keys_pressed: u32,
+    /// What it is to be told first, if that could not be done when it was launched.
+    unsaid: Option<String>,
+    look_at: Option<Instant>,
+    /// Whether it was told to end.
+    pub(super) is_ending: bool,
+}
+
+impl Watch {
+    pub(super) fn new(
+        desk: &Desk,
+        agent: &Agent,
+        run: RunId,
+        house: House,
+        pane: PaneId,
+        process: Pid,
+    ) -> Result<Watch, String> {
+        let starts_by = match agent.phase {
+            Phase::Starting { deadline } => Some(deadline),
+            Phase::Offline
+            | Phase::Idle
+            | Phase::Busy
+            | Phase::Asking
+            | Phase::Limited { .. }
+            | Phase::Down { .. }
+            | Phase::Failed => None,
+        };
+        Ok(Watch {
+            agent: agent.id,
+            run,
+            house,
+            pane,
+            process: Process { pid: process.pid, start: process.start },
+            known: desk.kind(&agent.kind)?,
+            folder: desk.home.run(&run.to_string()),
+            is_folder_trusted: false,
+            starts_by,
+            statements: Statements::default(),
+            told: doing_of(agent),
+            title: String::new(),
+            active_s: None,
+            answered: None,
+            keys_pressed: 0,
+            unsaid: None,
+            look_at: Some(Instant::now()),
+            is_ending: false,
+        })
+    }
+
+    pub(super) fn trusting(self, is_folder_trusted: bool) -> Watch {
+        Watch { is_folder_trusted, ..self }
+    }
+
+    /// Returns the watch over an agent that is to be told this as soon as it is at its prompt.
+    pub(super) fn saying(self, unsaid: Option<String>) -> Watch {
+        Watch { unsaid, ..self }
+    }
+
+    pub(super) fn place(&self) -> Place {
+        let server = self.house.socket().display().to_string();
+        Place { server, pane: self.pane.to_string() }
+    }
+
+    pub(super) fn pid(&self) -> Pid {
+        Pid { pid: self.process.pid, start: self.process.start }
+    }
+
+    pub(super) fn sayings(&self) -> Vec<Said> {
+        self.statements.all().cloned().collect()
+    }
+
+    /// Waits until the process has ended.
+    pub(super) async fn ended(&self) {
+        if let Err(error) = self.process.ended().await {
+            warn!(%error, agent = %self.agent, "its process cannot be watched; surveys tell of it");
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Returns when to look without having been told that there is something to see.
+    pub(super) fn look_at(&self) -> Option<Instant> {
+        self.look_at
+    }
+
+    /// Takes note of how its pane is, and looks at the screen if something was written to it.
+    pub(super) async fn seen(&mut self, pane: &Pane, desk: &Desk) {
+        if pane.id != self.pane || pane.life != Life::Running {
+            return;
+        }
+        let is_quiet = self.active_s == Some(pane.active_s) && self.title == pane.title;
+        self.title.clone_from(&pane.title);
+        if is_quiet && self.starts_by.is_none() && self.repeat() {
+            self.decide(desk);
+            return;
+        }
+        // What is written in the same second as the look is seen at the next.
+        let now_s = u64::try_from(clock::wall().0 / 1000).unwrap_or(0);
+        self.active_s = Some(pane.active_s).filter(|&active_s| active_s + 1 < now_s);
+        self.look(desk).await;
+    }
+
+    /// Says again what the screen said, as it is the same. Returns whether it said anything.
+    fn repeat(&mut self) -> bool {
+        let now = clock::wall();
+        let mut repeated = false;
+        for witness in [Witness::Screen, Witness::Title] {
+            if let Some(said) = self.statements.of(witness).cloned() {
+                self.statements.hear(Said { at: now, ..said });
+                repeated = true;
+            }
+        }
+        repeated
+    }
+
+    /// Takes a word of a witness that speaks up by itself.
+    pub(super) fn heard(&mut self, said: Said) {
+        self.told = Some(said.doing.clone());
+        self.statements.hear(said);
+        self.look_at = Some(Instant::now() + LOOK_AFTER_KEY);
+    }
+
+    /// Compares what the kernel has stored with what is seen here, and tells it again if it differs.
+    pub(super) fn compare(&mut self, stored: &Agent, desk: &Desk) {
+        if stored.live_life().is_some_and(|life| life.run == self.run) {
+            self.told = doing_of(stored);
+            self.decide(desk);
+        }
+    }
+
+    /// Looks at the screen, and does what it asks for while the agent starts.
+    pub(super) async fn look(&mut self, desk: &Desk) {
+        self.look_at = self.starts_by.map(|_| Instant::now() + LOOK_EVERY);
+        let screen = match self.screen().await {
+            Ok(screen) => screen,
+            Err(error) => {
+                debug!(%error, agent = %self.agent, "its screen was not seen");
+                return;
+            }
+        };
+        let now = clock::wall();
+        let sight = self.known.manifest.eyes.look(&screen, now, clock::east_min());
+        if let Some(starts_by) = self.starts_by {
+            self.start(&screen, &sight, starts_by, desk).await;
+            return;
+        }
+        if let Some(said) = Said::of_sight(&sight, now) {
+            self.statements.hear(said);
+        }
+        self.decide(desk);
+        self.say_first(&sight).await;
+    }
+
+    /// Says what is to be said first, once the agent is at its prompt with nothing in it.
+    async fn say_first(&mut self, sight: &Sight) {
+        let is_free =
+            sight.seen == Some(Seen::Idle) && !matches!(sight.composer, Composer::Holds(_));
+        let Some(text) = self.unsaid.take_if(|_| is_free) else { return };
+        if !self.say(&text, "first").await {
+            warn!(agent = %self.agent, "it could not be told its task");
+        }
+    }
+
+    /// Pastes a text and submits it. Returns whether that was done.
+    pub(super) async fn say(&mut self, text: &str, what: &str) -> bool {
+        let file = self.folder.join(what);
+        if let Err(error) = private::write(&file, text.as_bytes()) {
+            warn!(%error, agent = %self.agent, "nothing can be said to it");
+            return false;
+        }
+        let is_pasted = self.take(format!("{what}-paste"), guard::What::Paste { file }).await;
+        if !is_pasted {
+            return false;
+        }
+        let keys = &self.known.manifest.keys;
+        let (submit, pause) = (keys.submit.clone(), keys.submit_after_ms);
+        sleep(Duration::from_millis(pause)).await;
+        self.press(&submit, Some(format!("{what}-submit"))).await
+    }
+
+    /// Does what a screen asks for while the agent starts.
+    async fn start(&mut self, screen: &Screen, sight: &Sight, starts_by: Timestamp, desk: &Desk) {
+        let now = clock::wall();
+        let (dialogs, trusted) = (&self.known.manifest.dialogs, self.is_folder_trusted);
+        match look::next(screen, sight, dialogs, |_| trusted, self.answered.as_ref(), now) {
+            Step::Ready => {
+                self.starts_by = None;
+                self.look_at = None;
+                if let Some(said) = Said::of_sight(sight, now) {
+                    self.statements.hear(said);
+                }
+                self.decide(desk);
+                self.say_first(sight).await;
+            }
+            Step::Wait if now >= starts_by => {
+                let screen = Some(told(screen));
+                desk.see(self.agent, self.run, Sighting::Overdue { screen });
+                self.look_at = None;
+            }
+            Step::Wait => {}
+            Step::Answer(answer) => {
+                let keys = answer.keys.clone();
+                self.answered = Some(Answered { answer, at: now });
+                self.press(&keys, None).await;
+            }
+            Step::NeedsConsent { dialog } => {
+                let what = format!(
+                    "its dialog `{dialog}`: answer it there (`cmux agent attach`), or let cmux do so \
+                     with `cmux project trust`"
+                );
+                self.ask_person(what, desk);
+            }
+            Step::Leave { text, .. } => self.ask_person(text, desk),
+        }
+    }
+
+    /// Tells that a person must answer what is on the screen. It goes on starting once that is done.
+    fn ask_person(&mut self, what: String, desk: &Desk) {
+        let doing = Doing::Asking { what };
+        if self.told.as_ref() != Some(&doing) {
+            self.tell(doing, u8::MAX, desk);
+        }
+        // A person takes a while.
+        self.look_at = Some(Instant::now() + LOOK_EVERY * 5);
+        self.starts_by = self.starts_by.map(|_| clock::wall() + START_WITHIN);
+    }
+
+    /// Tells the kernel what the witnesses say, if that is news.
+    fn decide(&mut self, desk: &Desk) {
+        let ranking = &self.known.manifest.witnesses;
+        let Some(said) = judge(ranking, &self.statements, clock::wall()) else { return };
+        if self.told.as_ref() == Some(&said.doing) {
+            return;
+        }
+        let rank = ranking.iter().position(|it| *it == said.witness);
+        let rank = rank.and_then(|rank| u8::try_from(rank).ok()).unwrap_or(u8::MAX);
+        self.tell(said.doing.clone(), rank, desk);
+    }
+
+    fn tell(&mut self, doing: Doing, rank: u8, desk: &Desk) {
+        self.told = Some(doing.clone());
+        desk.see(self.agent, self.run, Sighting::Doing { doing, rank });
+    }
+
+    /// Returns what is on the screen now.
+    pub(super) async fn screen(&self) -> Result<Screen, TmuxError> {
+        let control = self.house.control().await?;
+        let seen = screen::capture(&control, self.pane, 0, Colours::Without, ANSWER_WITHIN).await?;
+        let text = String::from_utf8_lossy(&seen.content).into_owned();
+        let number = |it: u32| u16::try_from(it).unwrap_or(u16::MAX);
+        Ok(Screen {
+            cursor: Some((number(seen.cursor.0), number(seen.cursor.1))),
+            size: (number(seen.size.columns), number(seen.size.rows)),
+            title: self.title.clone(),
+            ..Screen::of(&text)
+        })
+    }
+
+    /// Interrupts what it does, at most once for each `step`.
+    pub(super) async fn interrupt(&mut self, step: String) {
+        let keys = self.known.manifest.keys.interrupt.clone();
+        self.press(&keys, Some(step)).await;
+        self.look_at = Some(Instant::now() + LOOK_AFTER_KEY);
+    }
+
+    /// Presses keys, if the pane is still this life's. Returns whether they were pressed.
+    pub(super) async fn press(&mut self, keys: &[String], token: Option<String>) -> bool {
+        self.keys_pressed += 1;
+        let number = self.keys_pressed;
+        let token = token.unwrap_or_else(|| format!("key-{}-{number}", clock::wall().0));
+        let keys: Result<Vec<Key>, _> = keys.iter().map(|key| key.parse()).collect();
+        let what = match keys {
+            Ok(keys) => guard::What::Keys(keys),
+            Err(error) => {
+                warn!(%error, agent = %self.agent, "its manifest names a key that there is not");
+                return false;
+            }
+        };
+        self.take(token, what).await
+    }
+
+    /// Takes a guarded step. Returns whether it was done.
+    pub(super) async fn take(&self, token: String, what: guard::What) -> bool {
+        let deadline = SystemTime::now() + KEY_WITHIN;
+        let (pane, pane_pid, run) = (self.pane, self.process.pid, self.run);
+        let step = guard::Step { pane, pane_pid, run, token, deadline, what };
+        let taken = match self.house.control().await {
+            Ok(control) => step.take(&control, ANSWER_WITHIN).await,
+            Err(error) => Err(error),
+        };
+        match taken {
+            Ok(Outcome::Done) => true,
+            Ok(Outcome::NotMet(unmet)) => {
+                debug!(?unmet, agent = %self.agent, "nothing was typed");
+                false
+            }
+            Err(error) => {
+                warn!(%error, agent = %self.agent, "it is not known whether it was typed");
+                false
+            }
+        }
+    }
+
+    /// Returns how it ended, with what was on its screen last if that was not wanted; nothing if its
+    /// whole server is gone.
+    pub(super) async fn how_it_ended(&self) -> Option<String> {
+        for _ in 0..ASKED_MAX {
+            match self.house.panes().await {
+                Ok(panes) => {
+                    let Some(pane) = panes.iter().find(|it| it.id == self.pane) else {
+                        return Some("its window is gone".to_owned());
+                    };
+                    if let Some(how) = how(&pane.life) {
+                        return Some(self.with_screen(how).await);
+                    }
+                }
+                Err(TmuxError::NoServer) => return None,
+                Err(error) => debug!(%error, agent = %self.agent, "tmux did not tell how it ended"),
+            }
+            sleep(ASKED_APART).await;
+        }
+        Some(self.with_screen("it ended, and it is not known how".to_owned()).await)
+    }
+
+    async fn with_screen(&self, how: String) -> String {
+        if self.is_ending {
+            return how;
+        }
+        match self.screen().await.map(|screen| told(&screen)) {
+            Ok(told) if !told.is_empty() => format!("{how}; on its screen was last: {told}"),
+            Ok(_) | Err(_) => how,
+        }
+    }
+}
+
+/// Returns what an agent is doing, as far as its phase tells.
+fn doing_of(agent: &Agent) -> Option<Doing> {
+    match &agent.phase {
+        Phase::Idle => Some(Doing::AtPrompt),
+        Phase::Busy => Some(Doing::Working),
+        Phase::Asking => Some(Doing::Asking { what: agent.reason.clone().unwrap_or_default() }),
+        Phase::Limited { until } => Some(Doing::Limited { until: *until }),
+        Phase::Offline | Phase::Starting { .. } | Phase::Down { .. } | Phase::Failed => None,
+    }
+}
+
+/// Returns the last lines of a screen, fit to be told.
+pub(super) fn told(screen: &Screen) -> String {
+    let lines: Vec<&str> =
+        screen.lines.iter().map(|it| it.trim_end()).filter(|it| !it.trim().is_empty()).collect();
+    // tmux itself says last that the pane is dead.
+    let is_own = |line: &&str| line.starts_with("Pane is dead (");
+    let end = lines.len() - usize::from(lines.last().is_some_and(is_own));
+    let last = &lines[end.saturating_sub(TOLD_LINES)..end];
+    let text: String = last.join("\n");
+    let skipped = text.chars().count().saturating_sub(TOLD_MAX);
+    text.chars().skip(skipped).filter(|it| !it.is_control() || *it == '\n').collect()
+}

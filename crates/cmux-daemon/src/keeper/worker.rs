@@ -1,0 +1,245 @@
+//! A worker: it launches one agent, watches over it, and ends it, one job after another.
+
+use std::sync::Arc;
+
+use cmux_core::agent::{Agent, LifeState, Sighting};
+use cmux_core::id::{AgentId, RunId};
+use cmux_core::witness::Said;
+use cmux_drivers::tmux::pane::{Life, Pane};
+use tokio::sync::{mpsc, oneshot};
+use tracing::{debug, warn};
+
+use super::clear;
+use super::house::House;
+use super::launch;
+use super::watch::Watch;
+use super::{Desk, Order, Orders};
+
+/// What a worker is to do.
+#[derive(Debug)]
+pub(crate) enum Job {
+    Launch {
+        agent: Box<Agent>,
+        run: RunId,
+        house: House,
+    },
+    /// Watch over an agent that lives already.
+    Attend {
+        agent: Box<Agent>,
+        house: House,
+    },
+    End {
+        agent: Box<Agent>,
+        run: RunId,
+        house: Option<House>,
+    },
+    Interrupt {
+        run: RunId,
+        step: String,
+    },
+    /// See to it that nothing is left in these servers.
+    Clear {
+        agent: Box<Agent>,
+        run: RunId,
+        houses: Vec<House>,
+    },
+    /// This is how its pane was when it was last looked at.
+    Pane(Box<Pane>),
+    /// This is what the store has of it.
+    Stored(Box<Agent>),
+    /// It has told this of itself.
+    Heard(Said),
+    /// Somebody wants to know what was seen of it.
+    Why(oneshot::Sender<Vec<Said>>),
+}
+
+/// Who tends one agent.
+pub(super) struct Worker {
+    id: AgentId,
+    desk: Arc<Desk>,
+    orders: Orders,
+    watch: Option<Watch>,
+}
+
+impl Worker {
+    pub(super) fn new(id: AgentId, desk: &Arc<Desk>, orders: Orders) -> Worker {
+        Worker { id, desk: desk.clone(), orders, watch: None }
+    }
+
+    /// Does each job as it comes, until nothing is left to watch over.
+    pub(super) async fn work(mut self, mut jobs: mpsc::Receiver<Job>) {
+        loop {
+            let is_over = tokio::select! {
+                job = jobs.recv() => match job {
+                    Some(job) => self.take(job).await,
+                    None => return,
+                },
+                () = ended(self.watch.as_ref()) => self.died().await,
+                () = due(self.watch.as_ref()) => {
+                    self.look().await;
+                    false
+                }
+            };
+            if is_over && self.watch.is_none() {
+                break;
+            }
+        }
+        jobs.close();
+        let mut late = Vec::new();
+        while let Some(job) = jobs.recv().await {
+            late.push(job);
+        }
+        self.orders.give(Order::Left { agent: self.id, jobs: late }).await;
+    }
+
+    /// Does a job, and returns whether it may have been the last.
+    async fn take(&mut self, job: Job) -> bool {
+        match job {
+            Job::Launch { agent, run, house } => self.launch(&agent, run, house).await,
+            Job::Attend { agent, house } => self.attend(&agent, house),
+            Job::End { agent, run, house } => self.end(&agent, run, house).await,
+            Job::Interrupt { run, step } => {
+                if let Some(watch) = self.watch.as_mut().filter(|watch| watch.run == run) {
+                    watch.interrupt(step).await;
+                }
+            }
+            Job::Clear { agent, run, houses } => return self.clear(&agent, run, &houses).await,
+            Job::Pane(pane) => {
+                if let Some(watch) = self.watch.as_mut() {
+                    watch.seen(&pane, &self.desk).await;
+                }
+            }
+            Job::Stored(agent) => {
+                if let Some(watch) = self.watch.as_mut() {
+                    watch.compare(&agent, &self.desk);
+                }
+            }
+            Job::Heard(said) => {
+                if let Some(watch) = self.watch.as_mut() {
+                    watch.heard(said);
+                }
+            }
+            Job::Why(reply) => {
+                let said = self.watch.as_ref().map(Watch::sayings).unwrap_or_default();
+                let _ = reply.send(said);
+            }
+        }
+        false
+    }
+
+    /// Launches a life, unless it is there already.
+    async fn launch(&mut self, agent: &Agent, run: RunId, house: House) {
+        if self.watch.as_ref().is_some_and(|watch| watch.run == run) {
+            return;
+        }
+        match launch::launch(&self.desk, agent, run, &house).await {
+            Ok(Some(watch)) => {
+                let (place, process) = (watch.place(), watch.pid());
+                self.desk.see(self.id, run, Sighting::Launched { place, process });
+                self.watch = Some(watch);
+            }
+            Ok(None) => debug!(agent = %self.id, "its launch came too late"),
+            Err(why) => self.desk.not_launched(self.id, run, &why),
+        }
+    }
+
+    /// Watches over a life that the store knows.
+    fn attend(&mut self, agent: &Agent, house: House) {
+        let Some(life) = agent.live_life() else { return };
+        if self.watch.as_ref().is_some_and(|watch| watch.run == life.run) {
+            return;
+        }
+        let (LifeState::Alive { place, process } | LifeState::Ending { place, process, .. }) =
+            &life.state
+        else {
+            return;
+        };
+        let Ok(pane) = place.pane.parse() else { return };
+        match Watch::new(&self.desk, agent, life.run, house, pane, *process) {
+            Ok(watch) => self.watch = Some(watch),
+            Err(why) => warn!(agent = %self.id, why, "it cannot be watched over"),
+        }
+    }
+
+    async fn look(&mut self) {
+        if let Some(watch) = self.watch.as_mut() {
+            watch.look(&self.desk).await;
+        }
+    }
+
+    /// Tells that the process has ended, and how. If the whole server has, that is told by whoever
+    /// keeps it.
+    async fn died(&mut self) -> bool {
+        let Some(watch) = self.watch.take() else { return true };
+        match watch.how_it_ended().await {
+            Some(how) => self.desk.see(self.id, watch.run, Sighting::Ended { how }),
+            None => debug!(agent = %self.id, "its server is gone"),
+        }
+        false
+    }
+
+    async fn end(&mut self, agent: &Agent, run: RunId, house: Option<House>) {
+        if self.watch.is_none()
+            && let Some(house) = house
+        {
+            self.attend(agent, house);
+        }
+        match self.watch.as_mut().filter(|watch| watch.run == run) {
+            Some(watch) => {
+                clear::end(watch).await;
+            }
+            None => {
+                // It is nowhere to be found: what is left of it is cleared away.
+                let how = "it was stopped".to_owned();
+                self.desk.see(self.id, run, Sighting::Ended { how });
+            }
+        }
+    }
+
+    async fn clear(&mut self, agent: &Agent, run: RunId, houses: &[House]) -> bool {
+        if self.watch.as_ref().is_some_and(|watch| watch.run == run) {
+            self.watch = None;
+        }
+        match clear::clear(agent.id, run, houses).await {
+            Ok(()) => {
+                self.desk.forget_run(run);
+                self.desk.see(self.id, run, Sighting::Cleared);
+                true
+            }
+            Err(why) => {
+                warn!(agent = %self.id, %run, why, "something of a run is left");
+                false
+            }
+        }
+    }
+}
+
+/// Waits until the process that is watched has ended.
+async fn ended(watch: Option<&Watch>) {
+    match watch {
+        Some(watch) => watch.ended().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits until it is time to look again, without having been told to.
+async fn due(watch: Option<&Watch>) {
+    match watch.and_then(Watch::look_at) {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Returns how a program ended, in words.
+pub(super) fn how(life: &Life) -> Option<String> {
+    match life {
+        Life::Running => None,
+        Life::Exited { code } => Some(match code {
+            0 => "it exited".to_owned(),
+            129..=192 => format!("it was ended by signal {}", code - 128),
+            code => format!("it exited with code {code}"),
+        }),
+        Life::Killed { signal } => Some(format!("what launched it was ended by signal {signal}")),
+        Life::Ended => None,
+    }
+}
