@@ -45,6 +45,11 @@ fn folder() -> String {
     format!(r"^(/|(/(?!\.\.?(/|$))[^/{UNPRINTED}]+)+)$")
 }
 
+/// How a pane looks, at a server's socket or without one.
+fn pane() -> String {
+    format!("^(/[^{UNPRINTED}]*:)?%[0-9]{{1,9}}$")
+}
+
 /// How the name of a variable looks. Those that tell an agent who it is are cmux's own.
 fn variable() -> Value {
     json!({
@@ -182,6 +187,34 @@ pub struct NewAgent {
     #[serde(default)]
     #[cfg_attr(feature = "typescript", ts(as = "Option<bool>", optional))]
     pub permanent: bool,
+}
+
+/// Asks for a pane that a person started to be an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[serde(deny_unknown_fields)]
+pub struct Register {
+    /// The pane, as tmux numbers it, after its server's socket and a colon: `/tmp/tmux-1000/default:%7`.
+    /// Without a socket, it is at the server that tmux asks by itself.
+    #[schemars(length(max = 4096), regex(pattern = pane()))]
+    pub pane: String,
+    #[schemars(regex(pattern = name()))]
+    pub name: String,
+    /// Which program runs in it, such as `claude`.
+    #[schemars(regex(pattern = WORD))]
+    pub kind: String,
+    #[schemars(regex(pattern = project::ID))]
+    pub project: String,
+}
+
+/// Where an agent is in tmux.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Place {
+    /// The tmux server's socket.
+    pub server: String,
+    /// The pane, as tmux numbers it: `%7`.
+    pub pane: String,
 }
 
 fn role() -> String {

@@ -1,5 +1,7 @@
 //! The typed client, over the daemon's own socket.
 
+mod agents;
+
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,7 +19,6 @@ use serde_json::Value;
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
-use crate::agent::{Agent, Agents, NewAgent};
 use crate::daemon::{DaemonStatus, Status, Stopping};
 use crate::event::Events;
 use crate::health::Health;
@@ -158,41 +159,6 @@ impl Client {
         self.ask(Method::DELETE, &path, None::<&()>).await.map(|_| ())
     }
 
-    /// Lists the agents of `project`, or all, after the one with the id `after`.
-    pub async fn agents(
-        &self,
-        project: Option<&str>,
-        after: Option<&str>,
-    ) -> Result<Agents, ClientError> {
-        let query = query(&[("project", project), ("cursor", after)]);
-        self.get(&format!("/api/agents{query}")).await
-    }
-
-    /// Returns an agent by its id, or by its name in `project`.
-    pub async fn agent(&self, name: &str, project: Option<&str>) -> Result<Agent, ClientError> {
-        self.get(&agent_path(name, "", project)).await
-    }
-
-    pub async fn spawn_agent(&self, new: &NewAgent) -> Result<Agent, ClientError> {
-        self.send(Method::POST, "/api/agents", Some(new)).await
-    }
-
-    /// Has an agent do `verb` from now on: `restart`, `pause`, `resume` or `stop`.
-    pub async fn have_agent(
-        &self,
-        name: &str,
-        verb: &str,
-        project: Option<&str>,
-    ) -> Result<Agent, ClientError> {
-        let path = agent_path(name, &format!("/{}", escape(verb)), project);
-        self.send(Method::POST, &path, None::<&()>).await
-    }
-
-    pub async fn remove_agent(&self, name: &str, project: Option<&str>) -> Result<(), ClientError> {
-        let path = agent_path(name, "", project);
-        self.ask(Method::DELETE, &path, None::<&()>).await.map(|_| ())
-    }
-
     pub async fn tokens(&self, after: Option<&str>) -> Result<Tokens, ClientError> {
         let query = query(&[("cursor", after)]);
         self.get(&format!("/api/tokens{query}")).await
@@ -212,7 +178,6 @@ impl Client {
         self.get("/api/kinds").await
     }
 
-    /// Makes a one-time link to the dashboard.
     /// Has the daemon take note that the password was set or cleared.
     pub async fn note_password(&self) -> Result<(), ClientError> {
         self.ask(Method::POST, "/api/password", None::<&()>).await.map(|_| ())
@@ -228,6 +193,7 @@ impl Client {
         self.ask(Method::DELETE, &path, None::<&()>).await.map(|_| ())
     }
 
+    /// Makes a one-time link to the dashboard.
     pub async fn make_link(&self) -> Result<Link, ClientError> {
         self.send(Method::POST, "/api/links", None::<&()>).await
     }
@@ -417,11 +383,6 @@ impl EventQuery {
             ("log", self.log.as_deref()),
         ])
     }
-}
-
-/// Returns where an agent is, by its id or its name in `project`, and what is done there.
-fn agent_path(name: &str, verb: &str, project: Option<&str>) -> String {
-    format!("/api/agents/{}{verb}{}", escape(name), query(&[("project", project)]))
 }
 
 /// Returns the query of a URL in which each of `fields` that has a value is set.

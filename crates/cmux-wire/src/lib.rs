@@ -14,6 +14,7 @@ pub mod session;
 mod shapes;
 pub mod store;
 pub mod stream;
+pub mod terminal;
 pub mod time;
 pub mod token;
 #[cfg(feature = "typescript")]
@@ -21,3 +22,4 @@ pub mod typescript;
 pub mod webhook;
 pub mod who;
 mod whole;
+pub mod why;

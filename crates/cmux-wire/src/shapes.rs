@@ -8,6 +8,7 @@ macro_rules! shapes {
             crate::agent::Agents,
             crate::agent::Intent,
             crate::agent::Phase,
+            crate::agent::Place,
             crate::daemon::DaemonStatus,
             crate::daemon::Notice,
             crate::daemon::Status,
@@ -35,16 +36,20 @@ macro_rules! shapes {
             crate::store::Check,
             crate::store::Misfit,
             crate::store::Restored,
+            crate::terminal::Terminal,
             crate::token::MadeToken,
             crate::token::Token,
             crate::token::TokenScope,
             crate::token::Tokens,
             crate::webhook::WebhookTaken,
             crate::who::Principal,
-            crate::who::Whoami
+            crate::who::Whoami,
+            crate::why::Saying,
+            crate::why::Why
         );
         $sent!(
             crate::agent::NewAgent,
+            crate::agent::Register,
             crate::project::NewProject,
             crate::session::Login,
             crate::store::NewArchive,
@@ -66,7 +71,8 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
         let list = fs::read_to_string(folder.join("shapes.rs")).unwrap();
         let mut found = 0;
-        for file in fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()) {
+        let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        for file in files.filter(|file| file.is_file()) {
             let noun = file.file_stem().unwrap().to_str().unwrap();
             for shape in shapes_in(&fs::read_to_string(&file).unwrap()) {
                 let named = format!("            crate::{noun}::{shape}");

@@ -36,15 +36,7 @@ impl Stream {
         path: &str,
         authorization: Option<HeaderValue>,
     ) -> Result<Stream, ClientError> {
-        let mut request = format!("ws://localhost{path}").into_client_request().map_err(broken)?;
-        if let Some(authorization) = authorization {
-            request.headers_mut().insert(AUTHORIZATION, authorization);
-        }
-        let config = WebSocketConfig::default()
-            .max_message_size(Some(FRAME_MAX))
-            .max_frame_size(Some(FRAME_MAX));
-        let opened = client_async_with_config(request, socket, Some(config)).await;
-        let (socket, _) = opened.map_err(refused)?;
+        let socket = connect(socket, path, authorization).await?;
         Ok(Stream { socket })
     }
 
@@ -79,6 +71,23 @@ impl Stream {
     }
 }
 
+/// Opens a WebSocket at `path`.
+pub(crate) async fn connect(
+    socket: UnixStream,
+    path: &str,
+    authorization: Option<HeaderValue>,
+) -> Result<WebSocketStream<UnixStream>, ClientError> {
+    let mut request = format!("ws://localhost{path}").into_client_request().map_err(broken)?;
+    if let Some(authorization) = authorization {
+        request.headers_mut().insert(AUTHORIZATION, authorization);
+    }
+    let config = WebSocketConfig::default()
+        .max_message_size(Some(FRAME_MAX))
+        .max_frame_size(Some(FRAME_MAX));
+    let opened = client_async_with_config(request, socket, Some(config)).await;
+    Ok(opened.map_err(refused)?.0)
+}
+
 fn read(text: &str) -> Result<Told, ClientError> {
     let nonsense = |error: serde_json::Error| ClientError::Nonsense(error.to_string());
     let value: Value = serde_json::from_str(text).map_err(nonsense)?;
@@ -100,7 +109,7 @@ fn refused(error: tungstenite::Error) -> ClientError {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is handed to map_err")]
-fn broken(error: tungstenite::Error) -> ClientError {
+pub(crate) fn broken(error: tungstenite::Error) -> ClientError {
     ClientError::Broken(error.to_string())
 }
 

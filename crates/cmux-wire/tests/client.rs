@@ -6,6 +6,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 use std::thread;
 
+use cmux_wire::agent::Register;
 use cmux_wire::client::{Client, ClientError, EventQuery};
 use cmux_wire::health::{Condition, Health, Part};
 use cmux_wire::link::Link;
@@ -64,6 +65,31 @@ fn each_question_goes_to_its_route() {
     let (answered, asked) = ask("200 OK", &page, async |it| it.remove_agent("agt_1", None).await);
     answered.unwrap();
     assert!(asked.starts_with("DELETE /api/agents/agt_1 HTTP"), "{asked}");
+
+    let register = Register {
+        pane: "/s:%1".to_owned(),
+        name: "n".to_owned(),
+        kind: "k".to_owned(),
+        project: "p".to_owned(),
+    };
+    let (_, asked) = ask("200 OK", &page, async |it| it.register_agent(&register).await);
+    assert!(asked.starts_with("POST /api/agents/register HTTP"), "{asked}");
+    assert!(asked.ends_with(r#"{"pane":"/s:%1","name":"n","kind":"k","project":"p"}"#), "{asked}");
+    let (_, asked) = ask("200 OK", &page, async |it| it.why("a", Some("p")).await);
+    assert!(asked.starts_with("GET /api/agents/a/why?project=p HTTP"), "{asked}");
+    let place = json!({ "server": "/s", "pane": "%1" });
+    let (answered, asked) = ask("200 OK", &place, async |it| it.place("a", None).await);
+    assert_eq!(answered.unwrap().pane, "%1");
+    assert!(asked.starts_with("GET /api/agents/a/place HTTP"), "{asked}");
+    let screen = json!({ "content": "x", "cursor": [1, 2], "size": [80, 24] });
+    let (answered, asked) =
+        ask("200 OK", &screen, async |it| it.terminal("a", Some("p"), Some(9)).await);
+    assert_eq!(answered.unwrap().size, [80, 24]);
+    assert!(asked.starts_with("GET /api/agents/a/terminal?project=p&lines=9 HTTP"), "{asked}");
+    let (refused, asked) =
+        ask("404 Not Found", &problem(404), async |it| it.follow_terminal("a", Some("p")).await);
+    assert!(matches!(refused, Err(ClientError::Refused(it)) if it.status == 404));
+    assert!(asked.starts_with("GET /api/agents/a/terminal/ws?project=p HTTP"), "{asked}");
 
     let link = json!({ "url": "http://127.0.0.1:1/x", "browser_url": "http://cmux.localhost:1/x", "expires_at": Time::from_millis(0) });
     let (answered, asked) = ask("201 Created", &link, async |it| it.make_link().await);

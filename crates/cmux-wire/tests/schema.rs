@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use cmux_wire::schema::{components, reference};
 use cmux_wire::time::Time;
 use cmux_wire::{
-    agent, daemon, event, health, kind, link, problem, project, session, store, token, webhook, who,
+    agent, daemon, event, health, kind, link, problem, project, session, store, terminal, token,
+    webhook, who, why,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -62,6 +63,9 @@ fn what_may_be_left_out_is_not_required() {
 fn whatever_a_client_sends_is_refused_if_there_is_more_in_it_than_is_known() {
     let sent = [
         unknown::<agent::NewAgent>(json!({ "project": "p", "name": "n", "kind": "k" })),
+        unknown::<agent::Register>(
+            json!({ "pane": "%1", "name": "n", "kind": "k", "project": "p" }),
+        ),
         unknown::<project::NewProject>(json!({ "root": "/r" })),
         unknown::<session::Login>(json!({ "password": "p" })),
         unknown::<store::NewArchive>(json!({ "file": "/f", "keep_days": 1 })),
@@ -86,6 +90,7 @@ fn samples() -> Vec<(&'static str, Value)> {
         said_of_cmux(),
         said_of_kinds(),
         said_of_agents(),
+        said_of_terminals(),
         said_of_the_log(),
         said_of_the_store(),
         said_of_doors(),
@@ -218,6 +223,28 @@ fn said_of_agents() -> Vec<(&'static str, Value)> {
         ("Phase", json!(agent.phase)),
         ("Agents", json!(agent::Agents { agents: vec![agent], next: Some(text()) })),
         ("NewAgent", json!(new)),
+    ]
+}
+
+fn said_of_terminals() -> Vec<(&'static str, Value)> {
+    let register = agent::Register { pane: text(), name: text(), kind: text(), project: text() };
+    let saying =
+        why::Saying { witness: text(), says: text(), rule: Some(text()), line: None, at: time() };
+    let why = why::Why {
+        agent: text(),
+        phase: agent::Phase::Busy,
+        since: time(),
+        reason: None,
+        decided: Some(saying.clone()),
+        sayings: vec![saying.clone()],
+    };
+    let terminal = terminal::Terminal { content: text(), cursor: [0, 1], size: [80, 24] };
+    vec![
+        ("Place", json!(agent::Place { server: text(), pane: text() })),
+        ("Register", json!(register)),
+        ("Saying", json!(saying)),
+        ("Why", json!(why)),
+        ("Terminal", json!(terminal)),
     ]
 }
 
@@ -373,6 +400,7 @@ fn misfit(schema: &Value, value: &Value, components: &Map<String, Value>) -> Opt
                 let mut names = value.as_object()?.keys();
                 return names.find_map(|name| misfit(rule, &json!(name), components));
             }
+            "minItems" => value.as_array().is_none_or(|it| Some(it.len() as u64) >= rule.as_u64()),
             "maxItems" => value.as_array().is_none_or(|it| Some(it.len() as u64) <= rule.as_u64()),
             "maxProperties" => {
                 value.as_object().is_none_or(|it| Some(it.len() as u64) <= rule.as_u64())

@@ -51,6 +51,14 @@ export type Intent = "run" | "pause" | "stop";
 /** What an agent was last seen doing. */
 export type Phase = "offline" | "starting" | "idle" | "busy" | "asking" | "limited" | "down" | "failed";
 
+/** Where an agent is in tmux. */
+export type Place = {
+  /** The tmux server's socket. */
+  server: string;
+  /** The pane, as tmux numbers it: `%7`. */
+  pane: string;
+};
+
 /** Whether a daemon runs, and which. Also what `cmux daemon status --json` prints. */
 export type DaemonStatus = {
   running: boolean;
@@ -316,6 +324,16 @@ export type Restored = {
   replaced: string | null;
 };
 
+/** What is on an agent's screen. */
+export type Terminal = {
+  /** The lines, the newest last. */
+  content: string;
+  /** Where the cursor is: column and row, from 0. */
+  cursor: [number, number];
+  /** Columns and rows. */
+  size: [number, number];
+};
+
 /** A token that was made, with what proves it. Nobody can be told that again. */
 export type MadeToken = {
   token: Token;
@@ -363,6 +381,32 @@ export type Whoami = {
   scopes: Array<TokenScope>;
 };
 
+/** What a witness says of an agent. */
+export type Saying = {
+  /** `status`, `hooks`, `transcript`, `title`, `screen` or `process`. */
+  witness: string;
+  /** A phase, or a word like one. */
+  says: string;
+  /** The rule of the manifest that matched, if one did. */
+  rule: string | null;
+  /** The line that it matched. */
+  line: string | null;
+  at: Time;
+};
+
+/** An agent's phase, and who said what of it. */
+export type Why = {
+  agent: string;
+  phase: Phase;
+  /** Since when it is in that phase. */
+  since: Time;
+  reason: string | null;
+  /** What decided on the phase, if a witness did. */
+  decided: Saying | null;
+  /** What each witness said last, in the order in which they are believed. */
+  sayings: Array<Saying>;
+};
+
 /** Asks for an agent. */
 export type NewAgent = {
   project: string;
@@ -383,6 +427,16 @@ export type NewAgent = {
   };
   /** Whether it is kept when its task is done. */
   permanent?: boolean;
+};
+
+/** Asks for a pane that a person started to be an agent. */
+export type Register = {
+  /** The pane, as tmux numbers it, after its server's socket and a colon: `/tmp/tmux-1000/default:%7`. Without a socket, it is at the server that tmux asks by itself. */
+  pane: string;
+  name: string;
+  /** Which program runs in it, such as `claude`. */
+  kind: string;
+  project: string;
 };
 
 /** Asks for a project. */
