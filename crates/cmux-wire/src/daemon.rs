@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::agent::Agent;
 use crate::project::Project;
 use crate::time::Time;
 
@@ -35,6 +36,8 @@ pub struct Status {
     pub daemon: DaemonStatus,
     pub store: StoreStatus,
     pub projects: Vec<Project>,
+    #[serde(default)]
+    pub agents: Vec<Agent>,
 }
 
 /// How the store is.

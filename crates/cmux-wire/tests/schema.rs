@@ -149,6 +149,7 @@ fn said_of_cmux() -> Vec<(&'static str, Value)> {
         daemon: daemon.clone(),
         store: store.clone(),
         projects: vec![project.clone()],
+        agents: Vec::new(),
     };
     vec![
         ("StoreNotice", json!(notice)),

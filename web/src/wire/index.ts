@@ -89,6 +89,7 @@ export type Status = {
   daemon: DaemonStatus;
   store: StoreStatus;
   projects: Array<Project>;
+  agents: Array<Agent>;
 };
 
 /** The daemon was asked to stop, and does. */

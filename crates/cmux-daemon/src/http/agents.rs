@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use cmux_core::agent::{Agent, AgentName, Intent, LifeState, Setup};
+use cmux_core::agent::{Agent, AgentName, Intent, Life, LifeState, Place, Setup};
 use cmux_core::id::AgentId;
 use cmux_core::phase::Phase;
 use cmux_core::principal::{Denial, Need, Principal};
@@ -72,6 +72,24 @@ pub(crate) async fn show(
     Query(place): Query<Where>,
 ) -> Result<Json<wire::Agent>, Oops> {
     find(&app, &caller, &name, &place).await.map(|agent| Json(say(&agent)))
+}
+
+/// Tells where in tmux an agent is.
+pub(crate) async fn place(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Named(name): Named<String>,
+    Query(place): Query<Where>,
+) -> Result<Json<wire::Place>, Oops> {
+    let agent = find(&app, &caller, &name, &place).await?;
+    let Some(place) = agent.present_life().and_then(place_of) else {
+        let name = &agent.name;
+        let detail = format!(
+            "`{name}` is nowhere in tmux, as it does not run; `cmux agent resume {name}` launches it"
+        );
+        return Err(Oops::new(StatusCode::CONFLICT, "not-running", detail));
+    };
+    Ok(Json(wire::Place { server: place.server.clone(), pane: place.pane.clone() }))
 }
 
 /// Launches an agent. One that an agent launches is its child, and lives in the same project.
@@ -230,12 +248,9 @@ fn parse(id: &str) -> Result<AgentId, Oops> {
 pub(crate) fn say(agent: &Agent) -> wire::Agent {
     let time = |at: Timestamp| Time::from_millis(at.0);
     let life = agent.present_life();
-    let (place, process) = match life.map(|life| &life.state) {
-        Some(LifeState::Alive { place, process } | LifeState::Ending { place, process, .. }) => {
-            (Some(place), Some(process))
-        }
-        Some(LifeState::Ended { place, .. }) => (place.as_ref(), None),
-        Some(LifeState::Launching | LifeState::Over) | None => (None, None),
+    let process = match life.map(|life| &life.state) {
+        Some(LifeState::Alive { process, .. } | LifeState::Ending { process, .. }) => Some(process),
+        Some(LifeState::Ended { .. } | LifeState::Launching | LifeState::Over) | None => None,
     };
     wire::Agent {
         id: agent.id.to_string(),
@@ -254,13 +269,22 @@ pub(crate) fn say(agent: &Agent) -> wire::Agent {
         reason: agent.reason.clone(),
         permanent: agent.setup.permanent,
         pid: process.map(|process| process.pid),
-        pane: place.map(|place| place.pane.clone()),
+        pane: life.and_then(place_of).map(|place| place.pane.clone()),
         run: life.map(|life| life.run.to_string()),
         session_id: agent.session.clone(),
         cwd: agent.setup.cwd.clone(),
         started_at: life.map(|life| time(life.began_at)),
         last_seen_at: agent.seen_at.map(time),
         queue: 0,
+    }
+}
+
+/// Returns where a life is, or was last, if it has come that far.
+fn place_of(life: &Life) -> Option<&Place> {
+    match &life.state {
+        LifeState::Alive { place, .. } | LifeState::Ending { place, .. } => Some(place),
+        LifeState::Ended { place, .. } => place.as_ref(),
+        LifeState::Launching | LifeState::Over => None,
     }
 }
 

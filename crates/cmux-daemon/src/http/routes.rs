@@ -1,7 +1,7 @@
 //! The list of all routes: how each is called, what it needs, and what it says.
 
 use cmux_core::principal::Need;
-use cmux_wire::agent::{self, Agent, Agents, NewAgent};
+use cmux_wire::agent::{self, Agent, Agents, NewAgent, Place};
 use cmux_wire::daemon::{DaemonStatus, Status, Stopping};
 use cmux_wire::event::Events;
 use cmux_wire::health::Health;
@@ -31,6 +31,7 @@ pub(crate) fn all() -> Vec<Route> {
         project_routes(),
         kind_routes(),
         agent_routes(),
+        place_routes(),
         log_routes(),
     ]
     .into_iter()
@@ -266,6 +267,18 @@ fn agent_routes() -> Vec<Route> {
             post("/api/agents/{id}/stop", "stopAgent", agents::stop),
             "Ends an agent, and leaves it so.",
         ),
+    ]
+}
+
+fn place_routes() -> Vec<Route> {
+    vec![
+        get("/api/agents/{id}/place", "placeAgent", agents::place)
+            .names(agent::id_or_name())
+            .query::<agents::Where>()
+            .needs(Need::Person)
+            .says("Tells where in tmux an agent is, to whoever wants to go there.")
+            .answers::<Place>(200, "Where it is.")
+            .refuses(&[409]),
     ]
 }
 

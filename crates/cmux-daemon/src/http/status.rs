@@ -12,7 +12,8 @@ use cmux_core::time::Timestamp;
 use cmux_drivers::home::Home;
 use cmux_drivers::{clock, disk, lock};
 use cmux_store::events::{self, Filter, Row};
-use cmux_store::{StoreError, View, logs, projects, snapshots};
+use cmux_store::{StoreError, View, agents, logs, projects, snapshots};
+use cmux_wire::agent::Agent;
 use cmux_wire::daemon::{DaemonStatus, Notice, Status, Stopping, StoreStatus};
 use cmux_wire::project::Project;
 use cmux_wire::time::Time;
@@ -23,6 +24,9 @@ use crate::http::{App, health};
 
 /// How long a person is reminded of what befell the store.
 const NOTICE_DAYS: i64 = 7;
+
+/// How many agents are read at once.
+const AGENTS_PAGE: u32 = 500;
 
 /// What befalls a store and must not go unnoticed.
 const NOTICES: [&str; 3] = ["store.repaired", "store.restored", FAILED];
@@ -75,20 +79,15 @@ pub(crate) async fn show(
     Caller(principal): Caller,
 ) -> Result<Json<Status>, Oops> {
     let found = app.read(glance).await;
-    let (head, log, projects, last_snapshot_at, notices, unread) = match found {
-        Ok(glance) => (
-            glance.head,
-            glance.log,
-            glance.projects,
-            glance.last_snapshot_at,
-            glance.notices,
-            None,
-        ),
-        Err(oops) => (EventId(0), None, Vec::new(), None, Vec::new(), Some(oops.detail())),
+    let (glance, unread) = match found {
+        Ok(glance) => (glance, None),
+        Err(oops) => (Glance::default(), Some(oops.detail())),
     };
+    let Glance { head, log, mut projects, mut agents, last_snapshot_at, notices } = glance;
     let is_known =
-        |project: &Project| principal.confined_to().is_none_or(|own| own.to_string() == project.id);
-    let projects = projects.into_iter().filter(is_known).collect();
+        |project: &str| principal.confined_to().is_none_or(|own| own.to_string() == project);
+    projects.retain(|project| is_known(&project.id));
+    agents.retain(|agent| is_known(&agent.project));
     let trouble = health::store(&app).why.or(unread);
     let files = look(&app.facts.home).await?;
     Ok(Json(Status {
@@ -97,13 +96,14 @@ pub(crate) async fn show(
             status: if trouble.is_none() { "healthy" } else { "degraded" }.to_owned(),
             why: trouble,
             log,
-            head: head.0,
+            head: head.map_or(0, |head| head.0),
             bytes: files.bytes,
             free_bytes: files.free_bytes,
             last_snapshot_at,
             notices,
         },
         projects,
+        agents,
     }))
 }
 
@@ -112,10 +112,12 @@ fn length(file: &Path) -> u64 {
 }
 
 /// What one look at the store shows.
+#[derive(Default)]
 struct Glance {
-    head: EventId,
+    head: Option<EventId>,
     log: Option<String>,
     projects: Vec<Project>,
+    agents: Vec<Agent>,
     last_snapshot_at: Option<Time>,
     notices: Vec<Notice>,
 }
@@ -132,12 +134,24 @@ fn glance(view: View<'_>) -> Result<Glance, StoreError> {
         notices.extend(rows.into_iter().filter(|row| row.at >= since).map(say_notice));
     }
     Ok(Glance {
-        head: events::head(view)?.id,
+        head: Some(events::head(view)?.id),
         log: logs::current(view)?.map(|log| log.to_string()),
         projects: projects::all(view)?.iter().map(crate::http::projects::say).collect(),
+        agents: all_agents(view)?,
         last_snapshot_at: taken_at,
         notices,
     })
+}
+
+fn all_agents(view: View<'_>) -> Result<Vec<Agent>, StoreError> {
+    let mut all = Vec::new();
+    let mut after = None;
+    loop {
+        let page = agents::page(view, None, after, AGENTS_PAGE)?;
+        let Some(last) = page.last() else { return Ok(all) };
+        after = Some(last.id);
+        all.extend(page.iter().map(crate::http::agents::say));
+    }
 }
 
 /// Returns an event in words for a person.
