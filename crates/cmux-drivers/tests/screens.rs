@@ -87,7 +87,9 @@ fn what_is_in_the_composer_is_told() {
         ("gemini/draft-text.txt", "please wait"),
         ("opencode/draft-text.txt", "please wait\n  I am typing"),
         ("hermes/draft-text.txt", "please wait"),
-        ("demo/draft-boxed.txt", "please wait"),
+        ("demo/draft-text.txt", "please wait"),
+        ("demo/draft-folded.txt", "[Pasted text #1 +11 lines]"),
+        ("demo/draft-like-placeholder.txt", "Try \"explain this folder\""),
         ("shell/draft-text.txt", "rm -r"),
     ] {
         let (kind, _) = file.split_once('/').unwrap();
@@ -106,6 +108,7 @@ fn when_a_limit_is_over_is_told() {
         ("gemini/limited-usage.txt", Some(105)),
         ("gemini/limited-quota.txt", Some(5 * 60 + 12)),
         ("opencode/limited-retrying.txt", Some(2)),
+        ("demo/limited-session.txt", Some(100)),
     ] {
         let (kind, _) = file.split_once('/').unwrap();
         let until = minutes.map(|minutes| NOW + Duration::from_mins(minutes));

@@ -110,6 +110,7 @@ fn what_an_agent_is_told_first_is_an_argument_where_its_cli_takes_one_and_else_i
         ("codex", resume, to_be, &[], None),
         ("gemini", new, to_do, &["--prompt-interactive=-do it"], None),
         ("opencode", new, to_do, &["--prompt=-do it"], None),
+        ("demo", new, both, &[&system[..], &["--", "-do it"]].concat(), None),
         ("hermes", new, both, &[], Some("be kind\n\n-do it")),
         ("hermes", resume, both, &[], Some("-do it")),
         // It cannot be resumed, and so begins anew; but there is nobody to be anything.

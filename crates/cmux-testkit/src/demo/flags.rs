@@ -16,6 +16,7 @@ Options:
       --settings FILE          hooks and permissions, as Claude Code has them
       --permission-mode MODE   default, acceptEdits or bypassPermissions
       --allowed-tools LIST     tools to use without a question: Write,Bash(cmux *)
+      --append-system-prompt T what it is to be, of which a script makes nothing
       --script FILE            what to do, as JSON or TOML; or $CMUX_DEMO_SCRIPT
       --state DIR              where transcripts are; or $CMUX_DEMO_STATE
       --listen SOCKET          take messages whole, one JSON line each, at this socket
@@ -100,6 +101,8 @@ impl Flags {
             "--allowed-tools" | "--allowedTools" => {
                 self.allow.extend(value.split(',').map(|pattern| pattern.trim().to_owned()));
             }
+            // A script is what it is.
+            "--append-system-prompt" => {}
             "--script" => self.script = Some(value.into()),
             "--state" => self.state = Some(value.into()),
             "--listen" => self.listen = Some(value.into()),
@@ -168,6 +171,8 @@ mod tests {
         for flag in ["--name", "--session-id", "--resume", "--settings", "--listen", "--fault"] {
             assert!(HELP.contains(flag), "{flag}");
         }
+        let flags = parse(&["--append-system-prompt", "be kind", "--", "go"]).unwrap();
+        assert_eq!(flags.prompt.as_deref(), Some("go"));
         assert!(HELP.lines().all(|line| line.chars().count() <= 100));
     }
 

@@ -8,6 +8,7 @@ mod door;
 mod faults;
 mod hooks;
 mod pane;
+mod screens;
 mod turns;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_cmux");
