@@ -18,9 +18,11 @@ mod status;
 mod store;
 mod stream;
 mod table;
+mod terminal;
 mod tokens;
 mod webhooks;
 mod whoami;
+mod why;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -214,6 +216,13 @@ impl App {
             return Err(Oops::safe_mode(why));
         };
         Ok(mind.inbox.ask(report).await)
+    }
+
+    /// Returns who keeps the agents.
+    pub(crate) async fn keeper(&self) -> Result<&Orders, Oops> {
+        let awake = self.awakened().await?;
+        let why = self.facts.safe_mode.as_deref().unwrap_or_default();
+        awake.mind.as_ref().map(|mind| &mind.keeper).ok_or_else(|| Oops::safe_mode(why))
     }
 
     /// Reads from the store.

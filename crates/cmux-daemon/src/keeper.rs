@@ -25,11 +25,12 @@ use cmux_drivers::tmux::TmuxError;
 use cmux_drivers::tmux::pane::Pane;
 use cmux_store::{agents, projects};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{error, warn};
 
 pub(crate) use self::desk::Desk;
 pub(crate) use self::house::House;
+pub(crate) use self::watch::Known;
 use self::worker::{Job, Worker};
 
 /// How many orders may wait.
@@ -40,6 +41,9 @@ const JOBS_MAX: usize = 64;
 
 /// How often everything is looked at, whatever was heard.
 const SURVEY_EVERY: Duration = Duration::from_secs(10);
+
+/// How long a worker may take to tell what it knows: it may be busy with ending its agent.
+const WHY_WITHIN: Duration = Duration::from_secs(3);
 
 /// How many agents live in one tmux server, before the next gets a server of its own.
 const SERVER_AGENTS_MAX: usize = 100;
@@ -86,6 +90,13 @@ impl Orders {
         let (reply, answer) = oneshot::channel();
         self.give(Order::House { server: socket.to_owned(), reply }).await;
         answer.await.ok().flatten()
+    }
+
+    /// Returns what is known of how `agent` is, if it is watched over.
+    pub(crate) async fn why(&self, agent: AgentId) -> Option<Known> {
+        let (reply, answer) = oneshot::channel();
+        self.tell(agent, Job::Why(reply)).await;
+        timeout(WHY_WITHIN, answer).await.ok()?.ok()
     }
 
     /// Tells the worker of `agent` something.

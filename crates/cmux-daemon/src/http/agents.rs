@@ -47,7 +47,7 @@ pub(crate) struct Wanted {
 pub(crate) struct Where {
     /// The project in which the agent has that name. With an id, it need not be said.
     #[schemars(regex(pattern = project::ID))]
-    project: Option<String>,
+    pub(crate) project: Option<String>,
 }
 
 pub(crate) async fn list(
@@ -162,6 +162,16 @@ pub(crate) async fn resume(
     want(&app, &caller, &name, &place, Intent::Run).await
 }
 
+pub(crate) async fn interrupt(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Named(name): Named<String>,
+    Query(place): Query<Where>,
+) -> Result<Json<wire::Agent>, Oops> {
+    let id = find(&app, &caller, &name, &place).await?.id;
+    Ok(ask(&app, &caller, Ask::InterruptAgent { id }).await?.0)
+}
+
 pub(crate) async fn stop(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -190,7 +200,12 @@ async fn ask(app: &App, caller: &Caller, ask: Ask) -> Result<(Json<wire::Agent>,
 }
 
 /// Returns the agent that is called so: by its id, or by its name in a project.
-async fn find(app: &App, caller: &Caller, called: &str, place: &Where) -> Result<Agent, Oops> {
+pub(crate) async fn find(
+    app: &App,
+    caller: &Caller,
+    called: &str,
+    place: &Where,
+) -> Result<Agent, Oops> {
     let project = within(caller, place.project.as_deref())?;
     if let Ok(id) = called.parse::<AgentId>() {
         let found = app.read(move |view| agents::find(view, id)).await?;
@@ -280,7 +295,7 @@ pub(crate) fn say(agent: &Agent) -> wire::Agent {
 }
 
 /// Returns where a life is, or was last, if it has come that far.
-fn place_of(life: &Life) -> Option<&Place> {
+pub(crate) fn place_of(life: &Life) -> Option<&Place> {
     match &life.state {
         LifeState::Alive { place, .. } | LifeState::Ending { place, .. } => Some(place),
         LifeState::Ended { place, .. } => place.as_ref(),
@@ -288,7 +303,7 @@ fn place_of(life: &Life) -> Option<&Place> {
     }
 }
 
-fn say_phase(phase: &Phase) -> wire::Phase {
+pub(crate) fn say_phase(phase: &Phase) -> wire::Phase {
     match phase {
         Phase::Offline => wire::Phase::Offline,
         Phase::Starting { .. } => wire::Phase::Starting,

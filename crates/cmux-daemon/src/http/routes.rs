@@ -10,15 +10,17 @@ use cmux_wire::link::Link;
 use cmux_wire::project::{self, NewProject, Project, Projects};
 use cmux_wire::session::{self, Login, Session, Sessions};
 use cmux_wire::store::{Archive, Audit, Backup, Check, NewArchive, NewBackup};
+use cmux_wire::terminal::Terminal;
 use cmux_wire::token::{self, MadeToken, NewToken, Tokens};
 use cmux_wire::webhook::WebhookTaken;
 use cmux_wire::who::Whoami;
+use cmux_wire::why::Why;
 use serde_json::Value;
 
 use crate::http::table::{Route, delete, get, post, show_document};
 use crate::http::{
     agents, events, health, kinds, metrics, pages, projects, sessions, status, store, stream,
-    tokens, webhooks, whoami,
+    terminal, tokens, webhooks, whoami, why,
 };
 
 /// Returns every route there is.
@@ -263,6 +265,30 @@ fn agent_routes() -> Vec<Route> {
             post("/api/agents/{id}/resume", "resumeAgent", agents::resume),
             "Has an agent run: after a pause, a stop, or too many ends.",
         ),
+        asked(
+            post("/api/agents/{id}/interrupt", "interruptAgent", agents::interrupt),
+            "Has an agent stop in what it does now.",
+        )
+        .refuses(&[409]),
+        of_one(get("/api/agents/{id}/why", "explainAgent", why::show))
+            .needs(Need::Read)
+            .says("Tells which witness said what of an agent, and which of them decided.")
+            .answers::<Why>(200, "Who said what."),
+        get("/api/agents/{id}/terminal", "showTerminal", terminal::show)
+            .names(agent::id_or_name())
+            .query::<terminal::Wanted>()
+            .needs(Need::Operate)
+            .says("What is on an agent's screen, and what has scrolled off it.")
+            .answers::<Terminal>(200, "The terminal.")
+            .refuses(&[409]),
+        of_one(get("/api/agents/{id}/terminal/ws", "followTerminal", terminal::follow))
+            .needs(Need::Operate)
+            .says(
+                "An agent's terminal as a WebSocket: first the screen, then every byte as it comes. A \
+                 person may type, with `{\"input\":\"…\"}` and `{\"resize\":[columns,rows]}`.",
+            )
+            .answers_nothing(101, "A WebSocket. What is in binary messages is for a terminal.")
+            .refuses(&[409, 426]),
         asked(
             post("/api/agents/{id}/stop", "stopAgent", agents::stop),
             "Ends an agent, and leaves it so.",

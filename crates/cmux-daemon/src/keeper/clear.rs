@@ -51,9 +51,9 @@ async fn has_ended(watch: &Watch, within: Duration) -> bool {
 /// Asks a CLI to end in its own way, if it is at its prompt with nothing in it: what a person has typed
 /// there must not be submitted. Returns whether it was asked.
 async fn ask(watch: &mut Watch) -> bool {
-    let Some(exit) = watch.known.manifest.keys.exit.clone() else { return false };
+    let Some(exit) = watch.kind.manifest.keys.exit.clone() else { return false };
     let Ok(screen) = watch.screen().await else { return false };
-    let sight = watch.known.manifest.eyes.look(&screen, clock::wall(), 0);
+    let sight = watch.kind.manifest.eyes.look(&screen, clock::wall(), 0);
     let is_free = sight.seen == Some(Seen::Idle) && !matches!(sight.composer, Composer::Holds(_));
     is_free && watch.say(&exit, "exit").await
 }

@@ -15,7 +15,7 @@ use cmux_core::screen::{Screen, Seen, Sight};
 use cmux_core::time::Timestamp;
 use cmux_core::witness::{Said, Statements, judge};
 use cmux_drivers::clock;
-use cmux_drivers::kinds::Known;
+use cmux_drivers::kinds;
 use cmux_drivers::private;
 use cmux_drivers::process::Process;
 use cmux_drivers::tmux::TmuxError;
@@ -44,6 +44,7 @@ const ASKED_APART: Duration = Duration::from_millis(100);
 
 /// How much of a screen is told when something goes wrong, in lines and characters.
 const TOLD_LINES: usize = 8;
+const TOLD_COLUMNS: usize = 120;
 const TOLD_MAX: usize = 600;
 
 /// One life of an agent that is watched over.
@@ -55,7 +56,7 @@ pub(super) struct Watch {
     pub(super) pane: PaneId,
     /// What was started in the pane: the launcher.
     pub(super) process: Process,
-    pub(super) known: Arc<Known>,
+    pub(super) kind: Arc<kinds::Known>,
     /// Where what is written for this life lies.
     pub(super) folder: PathBuf,
     /// Whether the operator agreed to what a CLI asks about the project's folder.
@@ -75,6 +76,16 @@ pub(super) struct Watch {
     look_at: Option<Instant>,
     /// Whether it was told to end.
     pub(super) is_ending: bool,
+}
+
+/// What is known of how an agent is.
+#[derive(Debug)]
+pub(crate) struct Known {
+    /// What each witness said last, in the order in which they are believed.
+    pub(crate) said: Vec<Said>,
+    pub(crate) decided: Option<Said>,
+    /// The number of the process that lives, and when that was known.
+    pub(crate) process: (u32, Timestamp),
 }
 
 impl Watch {
@@ -102,7 +113,7 @@ impl Watch {
             house,
             pane,
             process: Process { pid: process.pid, start: process.start },
-            known: desk.kind(&agent.kind)?,
+            kind: desk.kind(&agent.kind)?,
             folder: desk.home.run(&run.to_string()),
             is_folder_trusted: false,
             starts_by,
@@ -136,8 +147,15 @@ impl Watch {
         Pid { pid: self.process.pid, start: self.process.start }
     }
 
-    pub(super) fn sayings(&self) -> Vec<Said> {
-        self.statements.all().cloned().collect()
+    /// Returns what is known of how the agent is.
+    pub(super) fn known(&self) -> Known {
+        let (now, ranking) = (clock::wall(), &self.kind.manifest.witnesses);
+        let said = ranking.iter().filter_map(|witness| self.statements.of(*witness));
+        Known {
+            said: said.cloned().collect(),
+            decided: judge(ranking, &self.statements, now).cloned(),
+            process: (self.process.pid, now),
+        }
     }
 
     /// Waits until the process has ended.
@@ -209,7 +227,7 @@ impl Watch {
             }
         };
         let now = clock::wall();
-        let sight = self.known.manifest.eyes.look(&screen, now, clock::east_min());
+        let sight = self.kind.manifest.eyes.look(&screen, now, clock::east_min());
         if let Some(starts_by) = self.starts_by {
             self.start(&screen, &sight, starts_by, desk).await;
             return;
@@ -242,7 +260,7 @@ impl Watch {
         if !is_pasted {
             return false;
         }
-        let keys = &self.known.manifest.keys;
+        let keys = &self.kind.manifest.keys;
         let (submit, pause) = (keys.submit.clone(), keys.submit_after_ms);
         sleep(Duration::from_millis(pause)).await;
         self.press(&submit, Some(format!("{what}-submit"))).await
@@ -251,7 +269,7 @@ impl Watch {
     /// Does what a screen asks for while the agent starts.
     async fn start(&mut self, screen: &Screen, sight: &Sight, starts_by: Timestamp, desk: &Desk) {
         let now = clock::wall();
-        let (dialogs, trusted) = (&self.known.manifest.dialogs, self.is_folder_trusted);
+        let (dialogs, trusted) = (&self.kind.manifest.dialogs, self.is_folder_trusted);
         match look::next(screen, sight, dialogs, |_| trusted, self.answered.as_ref(), now) {
             Step::Ready => {
                 self.starts_by = None;
@@ -297,7 +315,7 @@ impl Watch {
 
     /// Tells the kernel what the witnesses say, if that is news.
     fn decide(&mut self, desk: &Desk) {
-        let ranking = &self.known.manifest.witnesses;
+        let ranking = &self.kind.manifest.witnesses;
         let Some(said) = judge(ranking, &self.statements, clock::wall()) else { return };
         if self.told.as_ref() == Some(&said.doing) {
             return;
@@ -328,7 +346,7 @@ impl Watch {
 
     /// Interrupts what it does, at most once for each `step`.
     pub(super) async fn interrupt(&mut self, step: String) {
-        let keys = self.known.manifest.keys.interrupt.clone();
+        let keys = self.kind.manifest.keys.interrupt.clone();
         self.press(&keys, Some(step)).await;
         self.look_at = Some(Instant::now() + LOOK_AFTER_KEY);
     }
@@ -414,15 +432,21 @@ fn doing_of(agent: &Agent) -> Option<Doing> {
     }
 }
 
+/// Returns whether there is more in a line than what frames others.
+fn says_something(line: &str) -> bool {
+    line.chars().any(char::is_alphanumeric)
+}
+
 /// Returns the last lines of a screen, fit to be told.
 pub(super) fn told(screen: &Screen) -> String {
     let lines: Vec<&str> =
-        screen.lines.iter().map(|it| it.trim_end()).filter(|it| !it.trim().is_empty()).collect();
+        screen.lines.iter().map(|it| it.trim_end()).filter(|it| says_something(it)).collect();
     // tmux itself says last that the pane is dead.
     let is_own = |line: &&str| line.starts_with("Pane is dead (");
     let end = lines.len() - usize::from(lines.last().is_some_and(is_own));
     let last = &lines[end.saturating_sub(TOLD_LINES)..end];
-    let text: String = last.join("\n");
+    let shorten = |line: &&str| line.chars().take(TOLD_COLUMNS).collect::<String>();
+    let text = last.iter().map(shorten).collect::<Vec<_>>().join("\n");
     let skipped = text.chars().count().saturating_sub(TOLD_MAX);
     text.chars().skip(skipped).filter(|it| !it.is_control() || *it == '\n').collect()
 }

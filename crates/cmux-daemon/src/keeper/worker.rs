@@ -12,7 +12,7 @@ use tracing::{debug, warn};
 use super::clear;
 use super::house::House;
 use super::launch;
-use super::watch::Watch;
+use super::watch::{Known, Watch};
 use super::{Desk, Order, Orders};
 
 /// What a worker is to do.
@@ -50,7 +50,7 @@ pub(crate) enum Job {
     /// It has told this of itself.
     Heard(Said),
     /// Somebody wants to know what was seen of it.
-    Why(oneshot::Sender<Vec<Said>>),
+    Why(oneshot::Sender<Known>),
 }
 
 /// Who tends one agent.
@@ -120,8 +120,9 @@ impl Worker {
                 }
             }
             Job::Why(reply) => {
-                let said = self.watch.as_ref().map(Watch::sayings).unwrap_or_default();
-                let _ = reply.send(said);
+                if let Some(watch) = self.watch.as_ref() {
+                    let _ = reply.send(watch.known());
+                }
             }
         }
         false

@@ -50,6 +50,9 @@ pub enum What {
         file: PathBuf,
     },
     Keys(Vec<Key>),
+    /// Bytes as a person's terminal sends them. They are not counted among the steps: a person types
+    /// more than a pane remembers, and what has no answer is typed again by the person.
+    Typed(Vec<u8>),
 }
 
 /// A key, by a name that tmux knows: what it does not know it would type letter by letter.
@@ -151,6 +154,14 @@ impl Step {
                 for key in keys {
                     send = send.word(&key.name()?);
                 }
+                Ok(guarded.block(send.then(done)).block(refuse))
+            }
+            What::Typed(bytes) => {
+                let mut send = Command::new("send-keys").with("-t", &target).flag("-H");
+                for byte in bytes {
+                    send = send.word(&format!("{byte:02x}"));
+                }
+                let done = Command::new("display-message").with("-p", "cmux-step done");
                 Ok(guarded.block(send.then(done)).block(refuse))
             }
             What::Paste { file } => {

@@ -1,0 +1,310 @@
+//! Agents' terminals over HTTP: what is on the screen, and all that is written to it as it is.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::http::StatusCode;
+use axum::response::Response;
+use cmux_core::agent::Agent;
+use cmux_core::id::RunId;
+use cmux_core::principal::{Need, Principal};
+use cmux_drivers::clock;
+use cmux_drivers::tmux::TmuxError;
+use cmux_drivers::tmux::guard::{Step, What};
+use cmux_drivers::tmux::pane::{self, PaneId, Size};
+use cmux_drivers::tmux::screen::{self, Colours, Screen};
+use cmux_drivers::tmux::stream::{Piece, Stream};
+use cmux_wire::terminal as wire;
+use futures_util::StreamExt;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{MissedTickBehavior, interval, timeout};
+use tracing::debug;
+
+use crate::http::App;
+use crate::http::agents::{Where, find, place_of};
+use crate::http::extract::{Named, Query};
+use crate::http::gate::Caller;
+use crate::http::problem::Oops;
+use crate::keeper::House;
+use crate::readers::Readers;
+use crate::serve::closed;
+use crate::tenure::is_let_in;
+
+/// How many lines that have scrolled off are shown to whoever begins to watch.
+const HISTORY: u32 = 1000;
+
+/// How long tmux may take to answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+
+/// The longest message that is taken from a client, in bytes.
+const HEARD_MAX: usize = 64 << 10;
+
+/// How much is typed in one go, in bytes.
+const TYPED_MAX: usize = 1 << 10;
+
+/// How long a client may take to accept what it is shown.
+const ACCEPT_WITHIN: Duration = Duration::from_secs(10);
+
+/// How often it is looked whether a client may still watch.
+const CHECK_EVERY: Duration = Duration::from_secs(5);
+
+/// The smallest and largest terminal that may be asked for.
+const COLUMNS: std::ops::RangeInclusive<u32> = 20..=500;
+const ROWS: std::ops::RangeInclusive<u32> = 5..=300;
+
+/// Which part of a terminal is wanted.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Wanted {
+    /// The project in which the agent has that name. With an id, it need not be said.
+    #[schemars(regex(pattern = cmux_wire::project::ID))]
+    project: Option<String>,
+    /// How many lines, the last of them. Without it, the screen.
+    #[schemars(range(min = 1, max = 5000))]
+    lines: Option<u32>,
+}
+
+/// What a client says.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Said {
+    input: Option<String>,
+    resize: Option<[u32; 2]>,
+}
+
+pub(crate) async fn show(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Named(name): Named<String>,
+    Query(wanted): Query<Wanted>,
+) -> Result<Json<wire::Terminal>, Oops> {
+    let lines = wanted.lines;
+    if lines.is_some_and(|lines| !(1..=screen::LINES_MAX).contains(&lines)) {
+        let detail = format!("`lines` is a number from 1 to {}", screen::LINES_MAX);
+        return Err(Oops::bad_request(detail));
+    }
+    let agent = find(&app, &caller, &name, &Where { project: wanted.project }).await?;
+    let (house, pane, _, _) = home_of(&app, &agent).await?;
+    let control = house.control().await.map_err(|error| unseen(&error))?;
+    let history = lines.unwrap_or(0);
+    let seen = screen::capture(&control, pane, history, Colours::Without, ANSWER_WITHIN).await;
+    let seen = seen.map_err(|error| unseen(&error))?;
+    Ok(Json(say(&seen, lines)))
+}
+
+/// Returns where an agent's terminal is, with the process and the run that is in it.
+async fn home_of(app: &App, agent: &Agent) -> Result<(House, PaneId, u32, RunId), Oops> {
+    let none = || {
+        let detail = format!("`{}` is {}: it has no terminal now", agent.name, agent.phase.name());
+        Oops::new(StatusCode::CONFLICT, "no-terminal", detail)
+    };
+    let place = agent.present_life().and_then(place_of).ok_or_else(none)?;
+    let pane = place.pane.parse().map_err(|_| none())?;
+    let life = agent.present_life().ok_or_else(none)?;
+    let keeper = app.keeper().await?;
+    let house = keeper.house(std::path::Path::new(&place.server)).await.ok_or_else(none)?;
+    Ok((house, pane, process_of(agent), life.run))
+}
+
+/// Returns the number of an agent's process, or 0 if it has ended.
+fn process_of(agent: &Agent) -> u32 {
+    use cmux_core::agent::LifeState;
+    match agent.present_life().map(|life| &life.state) {
+        Some(LifeState::Alive { process, .. } | LifeState::Ending { process, .. }) => process.pid,
+        Some(LifeState::Launching | LifeState::Ended { .. } | LifeState::Over) | None => 0,
+    }
+}
+
+fn unseen(error: &TmuxError) -> Oops {
+    Oops::new(StatusCode::SERVICE_UNAVAILABLE, "terminal-unseen", error.to_string())
+}
+
+fn say(seen: &Screen, lines: Option<u32>) -> wire::Terminal {
+    let text = String::from_utf8_lossy(&seen.content);
+    let all: Vec<&str> = text.lines().collect();
+    let used = all.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |last| last + 1);
+    let wanted = lines.and_then(|lines| usize::try_from(lines).ok());
+    let shown = match wanted {
+        Some(wanted) => &all[used.saturating_sub(wanted)..used],
+        None => &all[..],
+    };
+    wire::Terminal {
+        content: shown.iter().flat_map(|line| [line, "\n"]).collect(),
+        cursor: [seen.cursor.0, seen.cursor.1],
+        size: [seen.size.columns, seen.size.rows],
+    }
+}
+
+pub(crate) async fn follow(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Named(name): Named<String>,
+    Query(place): Query<Where>,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Result<Response, Oops> {
+    let upgrade = upgrade
+        .map_err(|why| Oops::new(StatusCode::UPGRADE_REQUIRED, "no-websocket", why.body_text()))?;
+    let agent = find(&app, &caller, &name, &place).await?;
+    let (house, pane, process, run) = home_of(&app, &agent).await?;
+    let stream = Stream::open(house.server(), pane, HISTORY, ANSWER_WITHIN).await;
+    let stream = stream.map_err(|error| unseen(&error))?;
+    let readers = app.awakened().await?.readers.clone();
+    let (closing, counted) = (app.ways_out.closing.clone(), app.ways_out.clients.clone());
+    let upgrade = upgrade
+        .max_message_size(HEARD_MAX)
+        .max_frame_size(HEARD_MAX)
+        .write_buffer_size(0)
+        .max_write_buffer_size(64 << 20);
+    Ok(upgrade.on_upgrade(move |socket| {
+        let may_type = caller.0.may(Need::Person).is_ok();
+        let typist = Typist { house, pane, process, run, may_type, typed: 0 };
+        let showing = Showing { socket, stream, typist, readers, caller: caller.0, closing };
+        showing.show(counted)
+    }))
+}
+
+/// One client, being shown a terminal.
+struct Showing {
+    socket: WebSocket,
+    stream: Stream,
+    typist: Typist,
+    readers: Readers,
+    caller: Principal,
+    closing: watch::Receiver<bool>,
+}
+
+impl Showing {
+    async fn show(mut self, counted: mpsc::Sender<()>) {
+        let mut check = interval(CHECK_EVERY);
+        check.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (code, reason) = loop {
+            let ended = tokio::select! {
+                () = closed(self.closing.clone()) => Some((close_code::AWAY, "cmux is stopping".to_owned())),
+                heard = self.socket.next() => match heard {
+                    Some(Ok(Message::Text(text))) => self.typist.hear(&text).await.err(),
+                    Some(Ok(Message::Close(_)) | Err(_)) | None => break (close_code::NORMAL, String::new()),
+                    Some(Ok(Message::Binary(_) | Message::Ping(_) | Message::Pong(_))) => None,
+                },
+                piece = self.stream.next() => match piece {
+                    Ok(piece) => self.tell(piece).await,
+                    Err(error) => Some((close_code::NORMAL, format!("the terminal is gone: {error}"))),
+                },
+                _ = check.tick() => self.check().await,
+            };
+            if let Some(ended) = ended {
+                break ended;
+            }
+        };
+        let reason = reason.chars().take(100).collect::<String>().into();
+        let last = self.socket.send(Message::Close(Some(CloseFrame { code, reason })));
+        let _ = timeout(ACCEPT_WITHIN, last).await;
+        drop(counted);
+    }
+
+    /// Shows what is seen next. Returns why that was the last, if it was.
+    async fn tell(&mut self, piece: Piece) -> Option<(u16, String)> {
+        let bytes = match piece {
+            Piece::Screen(screen) => whole(&screen),
+            Piece::Bytes(bytes) => bytes,
+        };
+        let told = self.socket.send(Message::Binary(Bytes::from(bytes)));
+        match timeout(ACCEPT_WITHIN, told).await {
+            Ok(Ok(())) => None,
+            Ok(Err(_)) => Some((close_code::NORMAL, String::new())),
+            Err(_) => Some((close_code::AGAIN, "too slow".to_owned())),
+        }
+    }
+
+    /// Returns that the client may not watch any more, if that is so.
+    async fn check(&mut self) -> Option<(u16, String)> {
+        let (caller, now) = (self.caller.clone(), clock::wall());
+        let found = self.readers.read(move |view| is_let_in(view, &caller, now)).await;
+        // A store that cannot be read now may be read at the next look.
+        let is_in = found.unwrap_or(true);
+        (!is_in).then(|| (close_code::POLICY, "no longer let in".to_owned()))
+    }
+}
+
+/// Returns what draws a whole screen on a terminal, whatever was there.
+fn whole(screen: &Screen) -> Vec<u8> {
+    let mut bytes = b"\x1b[0m\x1b[H\x1b[2J\x1b[3J".to_vec();
+    let content = screen.content.strip_suffix(b"\n").unwrap_or(&screen.content);
+    for (number, line) in content.split(|&byte| byte == b'\n').enumerate() {
+        if number > 0 {
+            bytes.extend(b"\r\n");
+        }
+        bytes.extend(line);
+    }
+    let (column, row) = (screen.cursor.0 + 1, screen.cursor.1 + 1);
+    bytes.extend(format!("\x1b[0m\x1b[{row};{column}H").as_bytes());
+    bytes
+}
+
+/// Who types what a client says.
+struct Typist {
+    house: House,
+    pane: PaneId,
+    process: u32,
+    run: RunId,
+    may_type: bool,
+    typed: u64,
+}
+
+impl Typist {
+    /// Does what a client says. What makes no sense, or is not the client's to say, ends the talk.
+    async fn hear(&mut self, text: &str) -> Result<(), (u16, String)> {
+        let said: Said = serde_json::from_str(text).map_err(|_| {
+            let what = "say {\"input\":\"…\"} or {\"resize\":[columns,rows]}".to_owned();
+            (close_code::UNSUPPORTED, what)
+        })?;
+        if !self.may_type {
+            return Err((close_code::POLICY, "only a person may type here".to_owned()));
+        }
+        if let Some([columns, rows]) = said.resize {
+            if !COLUMNS.contains(&columns) || !ROWS.contains(&rows) {
+                return Err((close_code::UNSUPPORTED, "there is no such size".to_owned()));
+            }
+            self.resize(Size { columns, rows }).await;
+        }
+        for piece in said.input.unwrap_or_default().as_bytes().chunks(TYPED_MAX) {
+            self.input(piece).await;
+        }
+        Ok(())
+    }
+
+    async fn resize(&self, size: Size) {
+        let resized = match self.house.control().await {
+            Ok(control) => pane::resize(&control, self.pane, size, ANSWER_WITHIN).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = resized {
+            debug!(%error, "a terminal was not resized");
+        }
+    }
+
+    async fn input(&mut self, bytes: &[u8]) {
+        self.typed += 1;
+        let step = Step {
+            pane: self.pane,
+            pane_pid: self.process,
+            run: self.run,
+            token: format!("typed-{}", self.typed),
+            deadline: SystemTime::now() + ANSWER_WITHIN,
+            what: What::Typed(bytes.to_vec()),
+        };
+        let taken = match self.house.control().await {
+            Ok(control) => {
+                step.take(&control, ANSWER_WITHIN).await.map(|outcome| format!("{outcome:?}"))
+            }
+            Err(error) => Err(error),
+        };
+        debug!(?taken, "a person typed");
+    }
+}
