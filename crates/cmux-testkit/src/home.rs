@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use cmux_wire::client::{Client, ClientError};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, getpid, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -117,19 +117,34 @@ impl TestHome {
 
 impl Drop for TestHome {
     fn drop(&mut self) {
-        for lock in ["guard.lock", "cmux.lock"] {
-            let Some(pid) = self.noted_pid(lock) else { continue };
-            // Only what runs in this very home: the number may be somebody else's by now.
-            let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            let home = self.root().display().to_string();
-            let is_ours = [arguments, environment]
-                .iter()
-                .any(|bytes| String::from_utf8_lossy(bytes).contains(&home));
-            if is_ours && let Some(pid) = Pid::from_raw(pid) {
+        // What is killed may have started another meanwhile: a guard, or a launcher.
+        for _ in 0..3 {
+            for pid in self.processes() {
                 let _ = kill_process(pid, Signal::KILL);
             }
         }
+    }
+}
+
+impl TestHome {
+    /// Returns every process that runs in this very home: daemons, guards, tmux servers, and agents.
+    pub fn processes(&self) -> Vec<Pid> {
+        let home = self.root().display().to_string();
+        let mut found = Vec::new();
+        for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let Some(pid) = entry.file_name().to_str().and_then(|it| it.parse().ok()) else {
+                continue;
+            };
+            let Some(pid) = Pid::from_raw(pid).filter(|pid| *pid != getpid()) else { continue };
+            let is_ours = ["cmdline", "environ"].iter().any(|file| {
+                let bytes = fs::read(entry.path().join(file)).unwrap_or_default();
+                String::from_utf8_lossy(&bytes).contains(&home)
+            });
+            if is_ours {
+                found.push(pid);
+            }
+        }
+        found
     }
 }
 

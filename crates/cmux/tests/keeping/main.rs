@@ -1,0 +1,12 @@
+//! Agents kept alive, with the real daemon, real tmux and the scripted agent.
+
+mod chaos;
+mod deaths;
+mod launches;
+mod lost;
+mod made_up;
+mod terminals;
+mod world;
+
+/// The real program.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_cmux");
