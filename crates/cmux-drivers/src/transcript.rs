@@ -1,0 +1,258 @@
+//! Transcripts: where a CLI has written a conversation down, if it has.
+//!
+//! Without one there is nothing to resume: a CLI refuses to go on with a session that was never begun.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::manifest::{Place, Transcript, Unfilled};
+
+/// How many names are looked at in search of one transcript.
+const LOOKED_MAX: usize = 100_000;
+
+/// A transcript that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    pub path: PathBuf,
+    pub size: u64,
+    pub modified: SystemTime,
+}
+
+/// Why it is not known whether there is a transcript.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    #[error(transparent)]
+    Unfilled(#[from] Unfilled),
+    #[error("`{0}` is not where a transcript can be looked for")]
+    BadPath(String),
+    #[error("{} has more in it than cmux looks through", .0.display())]
+    TooMany(PathBuf),
+    #[error("{} cannot be looked at: {source}", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+}
+
+impl Transcript {
+    /// Returns the transcript whose path fits, where `known` fills the places; the newest, if several do.
+    /// A `*` is any part of one name. Links are not followed from the first name with a `*` on.
+    pub fn find(
+        &self,
+        known: impl Fn(Place) -> Option<String>,
+    ) -> Result<Option<Found>, SearchError> {
+        // What is filled in is one name as it is, whoever chose it; only the manifest has wildcards.
+        let plain = |place: Place| {
+            let is_folder = matches!(place, Place::Home | Place::State | Place::Cwd | Place::Root);
+            known(place).filter(|text| !text.contains('*') && (is_folder || is_name(text)))
+        };
+        search(&self.path.fill(plain)?)
+    }
+}
+
+/// Returns the newest file whose path fits `pattern`.
+fn search(pattern: &str) -> Result<Option<Found>, SearchError> {
+    let names: Vec<&str> = pattern.split('/').skip(1).collect();
+    let is_good = |name: &&str| !name.is_empty() && !matches!(*name, "." | "..");
+    if !pattern.starts_with('/') || !names.iter().all(is_good) {
+        return Err(SearchError::BadPath(pattern.chars().take(200).collect()));
+    }
+    let fixed = names.iter().take_while(|name| !name.contains('*')).count();
+    let fixed = fixed.min(names.len().saturating_sub(1));
+    let start: PathBuf = Path::new("/").join(names[..fixed].join("/"));
+    let mut looked = 0;
+    let mut reached = vec![start];
+    for (index, name) in names.iter().enumerate().skip(fixed) {
+        let is_last = index + 1 == names.len();
+        let mut next = Vec::new();
+        for folder in reached {
+            next.extend(step(&folder, name, is_last, &mut looked)?);
+        }
+        reached = next;
+    }
+    let mut found = Vec::new();
+    for path in reached {
+        if let Some(about) = about(&path)? {
+            let modified = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+            found.push(Found { path, size: about.len(), modified });
+        }
+    }
+    Ok(found.into_iter().max_by(|a, b| (a.modified, &a.path).cmp(&(b.modified, &b.path))))
+}
+
+/// Returns what is in `folder` by a name that fits: files if it is the `last` name, else folders.
+fn step(
+    folder: &Path,
+    name: &str,
+    is_last: bool,
+    looked: &mut usize,
+) -> Result<Vec<PathBuf>, SearchError> {
+    let unreadable = |source| SearchError::Unreadable { path: folder.to_owned(), source };
+    let is_wanted = |about: &Metadata| if is_last { about.is_file() } else { about.is_dir() };
+    if !name.contains('*') {
+        let path = folder.join(name);
+        let about = about(&path)?;
+        return Ok(about.filter(is_wanted).map(|_| path).into_iter().collect());
+    }
+    let entries = match fs::read_dir(folder) {
+        Err(error) if is_absent(&error) => return Ok(Vec::new()),
+        entries => entries.map_err(unreadable)?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        *looked += 1;
+        if *looked > LOOKED_MAX {
+            return Err(SearchError::TooMany(folder.to_owned()));
+        }
+        let path = entry.map_err(unreadable)?.path();
+        let fits = path.file_name().and_then(|it| it.to_str()).is_some_and(|it| fits(name, it));
+        if fits && about(&path)?.as_ref().is_some_and(is_wanted) {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+/// Returns what is at `path` itself, and not where a link there leads.
+fn about(path: &Path) -> Result<Option<Metadata>, SearchError> {
+    match fs::symlink_metadata(path) {
+        Ok(about) => Ok(Some(about)),
+        Err(error) if is_absent(&error) => Ok(None),
+        Err(source) => Err(SearchError::Unreadable { path: path.to_owned(), source }),
+    }
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && !text.contains(['/', '\0']) && !matches!(text, "." | "..")
+}
+
+/// Returns whether `name` fits `pattern`, in which a `*` is anything.
+fn fits(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else {
+        return false;
+    };
+    let mut parts: Vec<&str> = parts.collect();
+    let Some(last) = parts.pop() else { return rest.is_empty() };
+    for part in parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::manifest::{Template, TranscriptShape};
+
+    #[test]
+    fn a_transcript_is_found_by_its_session() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "projects/-repo/s1.jsonl");
+        write(folder.path(), "projects/-other/s2.jsonl");
+        write(folder.path(), "2026/11/16/rollout-2026-s3.jsonl");
+        for (path, session, expected) in [
+            ("{home}/projects/*/{session}.jsonl", "s1", Some("projects/-repo/s1.jsonl")),
+            ("{home}/projects/*/{session}.jsonl", "s2", Some("projects/-other/s2.jsonl")),
+            ("{home}/projects/*/{session}.jsonl", "s3", None),
+            ("{home}/projects/{session}.jsonl", "s1", None),
+            ("{home}/projects/-repo/{session}.jsonl", "s1", Some("projects/-repo/s1.jsonl")),
+            ("{home}/none/*/{session}.jsonl", "s1", None),
+            ("{home}/projects/*/{session}.jsonl/*", "s1", None),
+            (
+                "{home}/*/*/*/rollout-*-{session}.jsonl",
+                "s3",
+                Some("2026/11/16/rollout-2026-s3.jsonl"),
+            ),
+        ] {
+            let found = find(folder.path(), path, session).unwrap();
+            let expected = expected.map(|it| folder.path().join(it));
+            assert_eq!(found.as_ref().map(|it| &it.path), expected.as_ref(), "{path}");
+            assert!(found.is_none_or(|it| it.size == 2));
+        }
+    }
+
+    #[test]
+    fn the_newest_of_several_is_meant() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, age_s) in [("a", 10), ("b", 5), ("c", 20)] {
+            let file = write(folder.path(), &format!("{name}/s.jsonl"));
+            let file = fs::File::options().append(true).open(file).unwrap();
+            let at = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 - age_s);
+            file.set_modified(at).unwrap();
+        }
+        let found = find(folder.path(), "{home}/*/{session}.jsonl", "s").unwrap().unwrap();
+        assert_eq!(found.path, folder.path().join("b/s.jsonl"));
+    }
+
+    #[test]
+    fn no_link_leads_elsewhere_and_no_folder_is_a_transcript() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "elsewhere/s.jsonl");
+        fs::create_dir_all(folder.path().join("in/a/s.jsonl")).unwrap();
+        symlink(folder.path().join("elsewhere"), folder.path().join("in/b")).unwrap();
+        fs::create_dir(folder.path().join("in/c")).unwrap();
+        symlink(folder.path().join("elsewhere/s.jsonl"), folder.path().join("in/c/s.jsonl"))
+            .unwrap();
+        assert_eq!(find(folder.path(), "{home}/in/*/{session}.jsonl", "s").unwrap(), None);
+    }
+
+    #[test]
+    fn a_session_s_name_is_one_name_and_no_pattern() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "in/a/s.jsonl");
+        write(folder.path(), "s.jsonl");
+        for session in ["*", "../s", "a/../../s", "", "..", "s\0"] {
+            let refused = find(folder.path(), "{home}/in/*/{session}.jsonl", session);
+            assert!(matches!(refused, Err(SearchError::Unfilled(_))), "{session}: {refused:?}");
+        }
+        for path in ["in/*", "{home}/../x", "{home}//x", "{home}/"] {
+            let refused = find(folder.path(), path, "s");
+            assert!(matches!(refused, Err(SearchError::BadPath(_))), "{path}: {refused:?}");
+        }
+    }
+
+    #[test]
+    fn a_star_is_any_part_of_a_name() {
+        for (pattern, name, expected) in [
+            ("*", "", true),
+            ("*", "x", true),
+            ("a*", "ab", true),
+            ("a*", "b", false),
+            ("a*b", "ab", true),
+            ("a*b", "a", false),
+            ("ab*ba", "aba", false),
+            ("a*b*c", "a-b-c", true),
+            ("a*b*c", "a-c-b", false),
+            ("*.jsonl", "x.jsonl", true),
+            ("*.jsonl", "x.json", false),
+            ("x", "x", true),
+            ("x", "xy", false),
+        ] {
+            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    fn write(folder: &Path, name: &str) -> PathBuf {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "{}").unwrap();
+        path
+    }
+
+    fn find(folder: &Path, path: &str, session: &str) -> Result<Option<Found>, SearchError> {
+        let path = Template::read(path).unwrap();
+        let transcript = Transcript { shape: TranscriptShape::Claude, path };
+        let home = folder.to_str().unwrap().to_owned();
+        let known = [(Place::Home, home.as_str()), (Place::Session, session)];
+        let known = |place| known.into_iter().find(|(it, _)| *it == place);
+        transcript.find(|place| known(place).map(|(_, text)| text.to_owned()))
+    }
+}
