@@ -42,6 +42,11 @@ const TRANSCRIPT: [&str; 2] = ["shape", "path"];
 const STATUS: [&str; 2] = ["shape", "at"];
 const API: [&str; 2] = ["shape", "at"];
 
+/// All keys, for a test that sees them explained.
+#[cfg(test)]
+pub(super) const EXPLAINED: [&[&str]; 10] =
+    [&ROOT, &FIND, &LAUNCH, &ALLOWED, &SEED, &KEYS, &HOOKS, &TRANSCRIPT, &STATUS, &API];
+
 /// The longest wait between a paste and what submits it, in milliseconds.
 const SUBMIT_AFTER_MAX_MS: u64 = 10_000;
 

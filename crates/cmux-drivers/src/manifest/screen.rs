@@ -32,6 +32,10 @@ const PROMPT: [&str; 8] = [
 const RULE: [&str; 8] = ["name", "phase", "what", "region", "prompt", "all", "any", "none"];
 const DIALOG: [&str; 10] =
     ["name", "region", "prompt", "all", "any", "none", "consent", "choose", "keys", "leave"];
+/// All keys, for a test that sees them explained.
+#[cfg(test)]
+pub(super) const EXPLAINED: [&[&str]; 3] = [&PROMPT, &RULE, &DIALOG];
+
 const REGIONS: &str = "must be title, prompt, below, whole, or above and last with a number of lines \
                        such as `last 5`";
 

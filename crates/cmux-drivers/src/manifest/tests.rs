@@ -135,6 +135,30 @@ fn what_would_not_arrive_as_it_is_becomes_no_argument() {
 }
 
 #[test]
+fn the_guide_explains_every_key_place_and_word() {
+    let keys = read::EXPLAINED.iter().chain(&screen::EXPLAINED).flat_map(|keys| keys.iter());
+    let places = Place::ALL.map(|place| format!("{{{}}}", place.name()));
+    let words = [
+        names(HookShape::ALL, HookShape::name),
+        names(TranscriptShape::ALL, TranscriptShape::name),
+        names(StatusShape::ALL, StatusShape::name),
+        names(ApiShape::ALL, ApiShape::name),
+        names(SessionBy::ALL, SessionBy::name),
+        names(Paste::ALL, Paste::name),
+        names(&Ability::ALL, Ability::name),
+        names(&Witness::ALL, Witness::name),
+    ];
+    let keys = keys.map(|key| (*key).to_owned());
+    for word in keys.chain(places).chain(words.concat()) {
+        let is_there = ["`", "`[", "`[launch.", "`[["]
+            .iter()
+            .zip(["`", "]`", "]`", "]]`"])
+            .any(|(before, after)| GUIDE.contains(&format!("{before}{word}{after}")));
+        assert!(is_there, "the guide says nothing of {word}");
+    }
+}
+
+#[test]
 fn no_agent_is_allowed_more_than_the_user_said() {
     let ask_only = read(TEXT).unwrap();
     let loose =
@@ -153,6 +177,8 @@ fn no_agent_is_allowed_more_than_the_user_said() {
     let expected = "X cannot be held to permissions = \"edits\": the strictest it knows is \"all\"";
     assert_eq!(refused, expected);
 }
+
+const GUIDE: &str = include_str!("../../../../docs/agents.md");
 
 const TEXT: &str = "kind = 'x'
 title = 'X'
@@ -174,6 +200,10 @@ all = ['^>']
 [keys]
 submit = ['Enter']
 ";
+
+fn names<T: Copy>(all: &[T], name: fn(T) -> &'static str) -> Vec<String> {
+    all.iter().map(|it| name(*it).to_owned()).collect()
+}
 
 /// Checks which arguments are added to a kind's own if it is told something, and what is left to say.
 #[track_caller]

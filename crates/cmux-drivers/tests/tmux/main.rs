@@ -5,6 +5,7 @@
 mod cut_off;
 mod flood;
 mod guarded;
+mod guide;
 mod many;
 mod secrets;
 mod servers;

@@ -7,6 +7,7 @@ mod composer;
 mod door;
 mod faults;
 mod hooks;
+mod manifest;
 mod pane;
 mod screens;
 mod turns;

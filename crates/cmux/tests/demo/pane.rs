@@ -31,7 +31,13 @@ impl Pane {
     }
 
     /// Starts an agent with these flags in a pane of this size, in the place of the one before.
-    pub(crate) fn start(&self, flags: &[&str], (cols, rows): (u16, u16)) {
+    pub(crate) fn start(&self, flags: &[&str], size: (u16, u16)) {
+        let state = self.path("state").display().to_string();
+        self.run(&[&[PROGRAM, "demo", "--state", &state], flags].concat(), size);
+    }
+
+    /// Runs these words in a pane of this size, in the place of what ran before.
+    pub(crate) fn run(&self, words: &[&str], (cols, rows): (u16, u16)) {
         let (cols, rows) = (cols.to_string(), rows.to_string());
         let mut command = self.command();
         if self.tmux(&["has-session"]).status.success() {
@@ -42,7 +48,7 @@ impl Pane {
             command.arg("-f").arg(self.write("tmux.conf", config));
             command.args(["new-session", "-d", "-x", &cols, "-y", &rows]);
         }
-        command.args(["--", PROGRAM, "demo", "--state"]).arg(self.path("state")).args(flags);
+        command.arg("--").args(words);
         command.env("CMUX_DEMO_RECORD", self.path("record")).env("CMUX_AGENT", "agt_1");
         let started = command.output().unwrap();
         assert!(started.status.success(), "{started:?}");
