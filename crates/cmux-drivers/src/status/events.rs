@@ -200,6 +200,42 @@ mod tests {
     }
 
     #[test]
+    fn what_opencode_sends_is_heard() {
+        let permission = Doing::Asking { what: "permission".to_owned() };
+        let mut sessions = Sessions::default();
+        for (text, doing) in [
+            (r#"{"id":"evt_1","type":"server.connected","properties":{}}"#, &Doing::AtPrompt),
+            (
+                r#"{"id":"evt_2","type":"session.status",
+                    "properties":{"sessionID":"ses_e1","status":{"type":"busy"}}}"#,
+                &Doing::Working,
+            ),
+            (
+                r#"{"id":"evt_3","type":"permission.asked","properties":{"id":"per_1e",
+                    "sessionID":"ses_e1","permission":"bash","patterns":["ls"],
+                    "metadata":{"command":"ls"},"always":["ls *"],
+                    "tool":{"messageID":"msg_1e","callID":"call_1"}}}"#,
+                &permission,
+            ),
+            (r#"{"id":"evt_4","type":"server.heartbeat","properties":{}}"#, &permission),
+            (
+                r#"{"id":"evt_5","type":"permission.replied",
+                    "properties":{"sessionID":"ses_e1","requestID":"per_1e","reply":"once"}}"#,
+                &Doing::Working,
+            ),
+            (
+                r#"{"id":"evt_6","type":"session.status",
+                    "properties":{"sessionID":"ses_e1","status":{"type":"idle"}}}"#,
+                &Doing::AtPrompt,
+            ),
+        ] {
+            sessions.hear(&serde_json::from_str(text).unwrap());
+            assert_eq!(&sessions.state().doing, doing, "{text}");
+        }
+        assert_eq!(sessions.state().session.as_deref(), Some("ses_e1"));
+    }
+
+    #[test]
     fn a_question_is_answered_or_refused() {
         let asked = event("question.asked", &json!({ "id": "q", "sessionID": "s" }));
         let rejected = event("question.rejected", &json!({ "requestID": "q" }));

@@ -110,6 +110,24 @@ mod tests {
     }
 
     #[test]
+    fn what_claude_code_writes_is_read() {
+        let text = r#"{"pid":1771,"sessionId":"11111111-2222-4333-8444-555555555555","cwd":"/repo",
+            "startedAt":1794798752471,"procStart":"2443297","version":"2.1.325","peerProtocol":1,
+            "peerFeatures":["notify_idle"],"kind":"interactive","entrypoint":"cli","name":"api",
+            "nameSource":"user","updatedAt":1794798755940,"status":"idle",
+            "statusUpdatedAt":1794798755940}"#;
+        let said: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(
+            (number(&said["pid"]), number(&said["procStart"])),
+            (Some(1771), Some(2_443_297))
+        );
+        let state = state(&said).unwrap();
+        assert_eq!(state.doing, Doing::AtPrompt);
+        assert_eq!(state.session.as_deref(), Some("11111111-2222-4333-8444-555555555555"));
+        assert_eq!(state.since, Some(Timestamp(1_794_798_755_940)));
+    }
+
+    #[test]
     fn its_session_is_told_if_it_can_be_a_name() {
         for (session, expected) in [
             (json!("1111-aa_b"), Some("1111-aa_b")),
