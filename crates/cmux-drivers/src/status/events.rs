@@ -147,7 +147,8 @@ impl Lines {
         for &byte in bytes {
             if byte != b'\n' {
                 self.is_too_long |= self.line.len() + self.data.len() >= EVENT_MAX;
-                if !self.is_too_long {
+                // One letter is kept, so that the line is not taken for an empty one.
+                if !self.is_too_long || self.line.is_empty() {
                     self.line.push(byte);
                 }
                 continue;
@@ -290,7 +291,7 @@ mod tests {
         let mut lines = Lines::default();
         let long = format!("data: \"{}\"\n\ndata: 1\n\n", "x".repeat(EVENT_MAX));
         assert_eq!(lines.feed(long.as_bytes()), [json!(1)]);
-        let long = format!("{}\n\ndata: 2\n\n", "data: \"x\"\n".repeat(EVENT_MAX / 4));
+        let long = format!("{}data: 3\n\ndata: 2\n\n", "data: \"x\"\n".repeat(EVENT_MAX / 4));
         assert_eq!(lines.feed(long.as_bytes()), [json!(2)]);
         assert!(lines.line.capacity() <= 2 * EVENT_MAX);
     }
