@@ -6,12 +6,14 @@
 //! before every process of the one before is proven gone.
 
 mod found;
+mod name;
 mod seen;
 
-use std::fmt;
 use std::time::Duration;
 
 pub use self::found::{Claim, Tagged};
+pub use self::name::{AgentName, BadName, NAME_MAX};
+use crate::hook::Talk;
 use crate::id::{AgentId, RunId};
 use crate::phase::Phase;
 use crate::project::ProjectId;
@@ -23,12 +25,6 @@ use crate::time::Timestamp;
 /// How long a word of a better witness stands against one of a lesser: a look at the screen may be behind
 /// what the agent's hooks have said.
 pub const LOOK_LAG: Duration = Duration::from_secs(5);
-
-/// The longest name that is taken, in characters.
-pub const NAME_MAX: usize = 48;
-
-/// What nobody may be called, as it is how others are spoken of.
-const RESERVED: [&str; 4] = ["user", "operator", "cmux", "all"];
 
 /// An AI coding session that cmux keeps alive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,46 +51,8 @@ pub struct Agent {
     pub exits: Exits,
     /// The provider's own name for the conversation, by which it is resumed.
     pub session: Option<String>,
+    pub talk: Talk,
     pub seen_at: Option<Timestamp>,
-}
-
-/// What an agent is called in its project.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct AgentName(String);
-
-/// Why nobody can be called so.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{0}` cannot be an agent's name: letters, digits, `-` and `_`, {NAME_MAX} at most, beginning with a \
-     letter, and not a word that means somebody else"
-)]
-pub struct BadName(String);
-
-impl AgentName {
-    /// Returns `text` as a name.
-    pub fn new(text: &str) -> Result<AgentName, BadName> {
-        let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        let is_name = (1..=NAME_MAX).contains(&text.len())
-            && text.starts_with(|c: char| c.is_ascii_alphabetic())
-            && text.chars().all(allowed)
-            && !RESERVED.contains(&text.to_ascii_lowercase().as_str())
-            // What looks like an id is taken for one.
-            && text.parse::<AgentId>().is_err();
-        match is_name {
-            true => Ok(AgentName(text.to_owned())),
-            false => Err(BadName(text.chars().take(NAME_MAX).collect())),
-        }
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for AgentName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
 }
 
 /// What people want of an agent.
@@ -200,6 +158,10 @@ pub enum Sighting {
         doing: Doing,
         rank: u8,
     },
+    /// Its conversation is the one that its provider calls so.
+    Session {
+        id: String,
+    },
     /// Its process ended.
     Ended {
         how: String,
@@ -262,6 +224,7 @@ impl Agent {
             word: None,
             exits: Exits::default(),
             session: None,
+            talk: Talk::default(),
             seen_at: None,
         }
     }
@@ -327,7 +290,8 @@ impl Agent {
     #[must_use]
     pub fn launching(&self, run: RunId, deadline: Timestamp, now: Timestamp) -> Agent {
         let life = Life { run, began_at: now, state: LifeState::Launching };
-        let launching = Agent { life: Some(life), word: None, ..self.clone() };
+        let talk = Talk { turn: None, ..self.talk };
+        let launching = Agent { life: Some(life), word: None, talk, ..self.clone() };
         launching.in_phase(Phase::Starting { deadline }, None, now)
     }
 

@@ -1,5 +1,6 @@
 //! What happened, as the log tells it.
 
+use crate::hook::Told;
 use crate::id::{AgentId, EventId, RunId, SessionId, TokenId};
 use crate::project::ProjectId;
 use crate::repair::Repair;
@@ -125,6 +126,8 @@ pub enum What {
     AgentRemoved {
         name: String,
     },
+    /// A hook of an agent's was called. What it was told lies beside the log.
+    HookReceived(Told),
     /// Old rows were written to a file and taken out of the store.
     LogArchived {
         through: EventId,

@@ -71,6 +71,17 @@ id!(
     "tok"
 );
 id!(
+    /// What a hook told once. Whoever calls it makes its id, so that it is known again however often it
+    /// is handed over.
+    HookId,
+    "hk"
+);
+id!(
+    /// One prompt's work, from the prompt until the agent has no more to do.
+    TurnId,
+    "trn"
+);
+id!(
     /// A browser that was let in by a one-time link, until it is sent away.
     SessionId,
     "ses"

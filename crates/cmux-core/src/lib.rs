@@ -12,6 +12,7 @@ pub mod disk;
 pub mod doctor;
 pub mod event;
 pub mod guard;
+pub mod hook;
 pub mod id;
 pub mod kind;
 pub mod look;

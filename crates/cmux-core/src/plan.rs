@@ -101,6 +101,10 @@ pub enum Record {
     WebhooksCleared {
         before: Timestamp,
     },
+    /// … hooks that were heard, …
+    HooksCleared {
+        before: Timestamp,
+    },
     /// … and tokens of runs that ended.
     RunTokensCleared {
         before: Timestamp,

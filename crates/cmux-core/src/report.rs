@@ -7,6 +7,7 @@ use crate::agent::{Agent, AgentName, BadName, BadSetup, Intent, Setup, Sighting,
 use crate::archive::{Archive, BadArchive};
 use crate::digest::Digest;
 use crate::event::{Actor, Event, StopReason, What};
+use crate::hook::{Caller, Hook, Ranks, Reply};
 use crate::id::{AgentId, EventId, RunId, SessionId, SnapshotId, TokenId};
 use crate::project::{BadProject, Found, Project, ProjectId};
 use crate::run::RunToken;
@@ -49,6 +50,12 @@ pub enum Report {
         agent: AgentId,
         run: RunId,
         sighting: Sighting,
+    },
+    /// A hook was called by a run of an agent.
+    Hooked {
+        by: Caller,
+        hook: Box<Hook>,
+        ranks: Ranks,
     },
     /// This is what a life of an agent shows, from before it is launched.
     RunNamed {
@@ -194,6 +201,12 @@ pub enum Answer {
     LinkReused {
         session: SessionId,
     },
+    /// The event that tells of the hook, whether it was there before, and what to answer.
+    Hooked {
+        event: EventId,
+        duplicate: bool,
+        reply: Reply,
+    },
     /// The event that tells of the delivery, and whether it was there before.
     Webhook {
         event: EventId,
@@ -248,6 +261,8 @@ pub enum Refused {
     NoLink,
     #[error("there is no such session; `cmux open` makes a link that opens one")]
     NoSession,
+    #[error("no run of an agent shows this token, so nothing that it tells is taken")]
+    NoRun,
     #[error(transparent)]
     BadWebhook(#[from] BadWebhook),
     #[error(

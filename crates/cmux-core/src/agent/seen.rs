@@ -1,6 +1,7 @@
 //! What sightings make of an agent.
 
 use super::{Agent, Doing, Ignored, Intent, LOOK_LAG, Life, LifeState, Pid, Place, Sighting, Word};
+use crate::hook::Talk;
 use crate::id::RunId;
 use crate::phase::Phase;
 use crate::restart::RestartPolicy;
@@ -48,7 +49,14 @@ impl Agent {
             },
             Sighting::Cleared => self.cleared(life),
             Sighting::Doing { doing, rank } => self.doing(life, doing, rank, now),
+            Sighting::Session { id } => self.in_session(run, id),
         }
+    }
+
+    fn in_session(&self, run: RunId, id: String) -> Result<Agent, Ignored> {
+        let talk = Talk { heard_in: Some(run), ..self.talk };
+        let heard = Agent { session: Some(id), talk, ..self.clone() };
+        if heard == *self { Err(Ignored::NoNews) } else { Ok(heard) }
     }
 
     fn launched(

@@ -225,6 +225,7 @@ fn launching() -> Agent {
         word: None,
         exits: Exits::default(),
         session: None,
+        talk: Talk::default(),
         seen_at: None,
     };
     agent.launching(run(1), DEADLINE, NOW)

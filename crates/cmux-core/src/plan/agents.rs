@@ -222,6 +222,7 @@ pub fn event(agent: &Agent, what: What) -> Event {
 mod tests {
     use super::*;
     use crate::agent::{AgentName, Pid, Place, Setup};
+    use crate::hook::Talk;
     use crate::id::AgentId;
     use crate::project::ProjectId;
     use crate::restart::Exits;
@@ -467,6 +468,7 @@ mod tests {
             word: None,
             exits: Exits::default(),
             session: None,
+            talk: Talk::default(),
             seen_at: None,
         }
     }

@@ -1,7 +1,9 @@
-//! Clears away what let people in and is over, and what was remembered of deliveries, a little at a time.
+//! Clears away what let people in and is over, and what was remembered of deliveries and hooks, a little
+//! at a time.
 
 use std::time::Duration;
 
+use crate::hook::HOOK_KEEP;
 use crate::plan::{Plan, Record};
 use crate::run::RUN_TOKEN_KEEP;
 use crate::session::SESSION_KEEP;
@@ -23,6 +25,8 @@ pub struct World {
     pub session: Option<Timestamp>,
     /// When a delivery was taken.
     pub webhook: Option<Timestamp>,
+    /// When a hook was heard.
+    pub hook: Option<Timestamp>,
     /// When a run ended.
     pub run: Option<Timestamp>,
 }
@@ -36,6 +40,7 @@ pub fn plan(world: World, now: Timestamp) -> Plan {
     clear(world.link, Duration::ZERO, |before| Record::LinksCleared { before });
     clear(world.session, SESSION_KEEP, |before| Record::SessionsCleared { before });
     clear(world.webhook, REPLAY_WINDOW, |before| Record::WebhooksCleared { before });
+    clear(world.hook, HOOK_KEEP, |before| Record::HooksCleared { before });
     clear(world.run, RUN_TOKEN_KEEP, |before| Record::RunTokensCleared { before });
     plan
 }
@@ -57,6 +62,7 @@ mod tests {
             (World { session: Some(Timestamp(99 * DAY)), ..nothing }, 129 * DAY + LAG_MS),
             (World { webhook: Some(Timestamp(99 * DAY)), ..nothing }, 106 * DAY + LAG_MS),
             (World { run: Some(Timestamp(70 * DAY)), ..nothing }, NOW.0 + LAG_MS),
+            (World { hook: Some(Timestamp(71 * DAY)), ..nothing }, 101 * DAY + LAG_MS),
             // The one that comes first is woken for.
             (World { link: Some(NOW), webhook: Some(NOW), ..nothing }, NOW.0 + LAG_MS),
         ] {
@@ -79,6 +85,10 @@ mod tests {
             (
                 World { webhook: Some(Timestamp(0)), ..nothing },
                 Record::WebhooksCleared { before: Timestamp(93 * DAY) },
+            ),
+            (
+                World { hook: Some(Timestamp(0)), ..nothing },
+                Record::HooksCleared { before: Timestamp(70 * DAY) },
             ),
             (
                 World { run: Some(Timestamp(1)), ..nothing },
