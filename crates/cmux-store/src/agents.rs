@@ -1,9 +1,11 @@
 //! Agents, as rows.
 
 use std::fmt::Display;
+use std::str::FromStr;
 
 use cmux_core::agent::{Agent, AgentName, Intent, Life, LifeState, Pid, Place, Setup, Word};
-use cmux_core::id::AgentId;
+use cmux_core::hook::Talk;
+use cmux_core::id::{AgentId, BadId};
 use cmux_core::phase::Phase;
 use cmux_core::project::ProjectId;
 use cmux_core::time::Timestamp;
@@ -16,12 +18,13 @@ use crate::{StoreError, Tx, View, damaged};
 const SAVE: &str = "
     INSERT INTO agents (
         id, project, name, role, kind, parent, cwd, task, args, env, permanent, adopted,
-        created_at, intent, phase, phase_at, since, reason, life, life_at, run, began_at, server, pane, pid,
-        pid_start, word_rank, word_at, exits, session, seen_at)
+        created_at, intent, phase, phase_at, since, reason, life, life_at, run, began_at, server,
+        pane, pid, pid_start, word_rank, word_at, exits, session, seen_at, turn, heard_in)
     VALUES (
         :id, :project, :name, :role, :kind, :parent, :cwd, :task, :args, :env, :permanent,
-        :adopted, :created_at, :intent, :phase, :phase_at, :since, :reason, :life, :life_at, :run, :began_at,
-        :server, :pane, :pid, :pid_start, :word_rank, :word_at, :exits, :session, :seen_at)
+        :adopted, :created_at, :intent, :phase, :phase_at, :since, :reason, :life, :life_at, :run,
+        :began_at, :server, :pane, :pid, :pid_start, :word_rank, :word_at, :exits, :session,
+        :seen_at, :turn, :heard_in)
     ON CONFLICT (id) DO UPDATE SET
         intent = excluded.intent, phase = excluded.phase, phase_at = excluded.phase_at,
         since = excluded.since, reason = excluded.reason, life = excluded.life,
@@ -29,7 +32,7 @@ const SAVE: &str = "
         server = excluded.server, pane = excluded.pane, pid = excluded.pid,
         pid_start = excluded.pid_start, word_rank = excluded.word_rank,
         word_at = excluded.word_at, exits = excluded.exits, session = excluded.session,
-        seen_at = excluded.seen_at";
+        seen_at = excluded.seen_at, turn = excluded.turn, heard_in = excluded.heard_in";
 
 /// Remembers `agent` as it is now.
 pub fn save(tx: &Tx<'_>, agent: &Agent) -> Result<(), StoreError> {
@@ -70,6 +73,8 @@ pub fn save(tx: &Tx<'_>, agent: &Agent) -> Result<(), StoreError> {
         ":exits": json!(exits).to_string(),
         ":session": agent.session,
         ":seen_at": agent.seen_at.map(millis),
+        ":turn": agent.talk.turn.map(|id| id.to_string()),
+        ":heard_in": agent.talk.heard_in.map(|id| id.to_string()),
     })?;
     Ok(())
 }
@@ -174,6 +179,10 @@ pub(crate) fn read(row: &Row<'_>) -> Result<Agent, StoreError> {
         word: read_word(row, &id)?,
         exits: exits.into_iter().map(Timestamp).collect(),
         session: row.get("session")?,
+        talk: Talk {
+            turn: id_if_any(row, &id, "turn")?,
+            heard_in: id_if_any(row, &id, "heard_in")?,
+        },
         seen_at: time(row, "seen_at")?,
     })
 }
@@ -271,6 +280,19 @@ fn read_word(row: &Row<'_>, id: &str) -> Result<Option<Word>, StoreError> {
         (None, None) => Ok(None),
         (rank, at) => Err(bad_row(id, format!("word {rank:?}, {at:?}"))),
     }
+}
+
+/// Returns the id in a column that stores of earlier versions have not.
+fn id_if_any<T: FromStr<Err = BadId>>(
+    row: &Row<'_>,
+    id: &str,
+    column: &str,
+) -> Result<Option<T>, StoreError> {
+    let text = match row.get::<_, Option<String>>(column) {
+        Err(rusqlite::Error::InvalidColumnName(_)) => None,
+        text => text?,
+    };
+    text.map(|text| text.parse().map_err(|bad| bad_row(id, bad))).transpose()
 }
 
 fn time(row: &Row<'_>, column: &str) -> Result<Option<Timestamp>, StoreError> {

@@ -7,7 +7,7 @@ use cmux_core::time::Timestamp;
 
 use crate::events::Row;
 use crate::{
-    Reader, StoreError, View, agents, chain, cursors, events, links, logs, migrate, misread,
+    Reader, StoreError, View, agents, chain, cursors, events, hooks, links, logs, migrate, misread,
     projects, runs, sessions, settings, snapshots, tokens, wake, webhooks,
 };
 
@@ -90,6 +90,9 @@ fn read_all(view: View<'_>) -> Result<(), StoreError> {
     }
     if migrate::version(view.db)? >= 3 {
         agents::all(view)?;
+    }
+    if migrate::version(view.db)? >= 4 {
+        hooks::all(view)?;
     }
     Ok(())
 }

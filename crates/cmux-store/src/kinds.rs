@@ -1,6 +1,7 @@
 //! How each event is called and what it says, in JSON. Only here are core's events serialised.
 
 use cmux_core::event::{Actor, Event, StopReason, What};
+use cmux_core::hook::Told;
 use cmux_core::repair::{Repair, RepairSource};
 use cmux_core::session::{OverWhy, SessionHow};
 use cmux_core::snapshot::{Copied, SnapshotKind};
@@ -27,6 +28,7 @@ pub(crate) fn name(what: &What) -> &'static str {
         What::AgentFound { .. } => "agent.found",
         What::TmuxLost { .. } => "tmux.lost",
         What::AgentRemoved { .. } => "agent.removed",
+        What::HookReceived(_) => "hook.received",
         What::LogArchived { .. } => "log.archived",
         What::PayloadsPruned { .. } => "payload.pruned",
         What::StoreMigrated { .. } => "store.migrated",
@@ -61,6 +63,7 @@ pub(crate) fn subject(event: &Event) -> Option<String> {
         | What::AgentExited { .. }
         | What::AgentAdopted { .. }
         | What::AgentFound { .. }
+        | What::HookReceived(_)
         | What::AgentRemoved { .. } => event.agent.map(|id| format!("agent:{id}")),
         What::DaemonStarted { .. }
         | What::TmuxLost { .. }
@@ -132,6 +135,7 @@ pub(crate) fn data(what: &What) -> Value {
             json!({"server": server, "agents": agents})
         }
         What::AgentRemoved { name } => json!({"name": name}),
+        What::HookReceived(told) => hooked(told),
         What::LogArchived { through, rows, file, sha256 } => {
             json!({"through": through.0, "rows": rows, "file": file, "sha256": sha256})
         }
@@ -175,6 +179,23 @@ pub(crate) fn data(what: &What) -> Value {
             "count": count,
         }),
     }
+}
+
+fn hooked(told: &Told) -> Value {
+    json!({
+        "hook": told.hook.to_string(),
+        "name": told.name,
+        "means": told.means,
+        "session": told.ids.session,
+        "subagent": told.ids.subagent,
+        "prompt": told.ids.prompt,
+        "turn": told.turn.map(|id| id.to_string()),
+        "tool": told.tool,
+        "call": told.ids.call,
+        "ok": told.ok,
+        "at": time(told.at),
+        "payload": told.payload.hex(),
+    })
 }
 
 fn taken(kind: SnapshotKind, copied: &Copied) -> Value {

@@ -8,6 +8,7 @@ pub mod check;
 pub mod cursors;
 pub mod events;
 mod file;
+pub mod hooks;
 mod kinds;
 pub mod links;
 pub mod logs;

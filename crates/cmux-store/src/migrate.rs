@@ -15,10 +15,11 @@ const MIGRATIONS: [&str; KNOWN as usize] = [
     include_str!("../migrations/0002_doors.sql"),
     include_str!("../migrations/0003_agents.sql"),
     include_str!("../migrations/0004_adopted.sql"),
+    include_str!("../migrations/0005_hooks.sql"),
 ];
 
 /// The version that this cmux writes.
-pub(crate) const KNOWN: u32 = 4;
+pub(crate) const KNOWN: u32 = 5;
 
 /// Marks a file as cmux's: "cmux" in ASCII.
 const APPLICATION: i32 = 0x636d_7578;

@@ -14,8 +14,8 @@ use crate::events::{self, Filter, PAGE_MAX};
 use crate::file::at;
 use crate::store::{connect, settle_on_close, tame};
 use crate::{
-    StoreError, View, agents, links, logs, migrate, payloads, projects, runs, sessions, settings,
-    snapshots, tokens, webhooks,
+    StoreError, View, agents, hooks, links, logs, migrate, payloads, projects, runs, sessions,
+    settings, snapshots, tokens, webhooks,
 };
 
 /// The most stretches of a table that are skipped before the rest of it is given up.
@@ -26,7 +26,7 @@ type MakesSense = fn(&rusqlite::Row<'_>) -> bool;
 
 /// Tables whose rows are carried over as they are. The log is carried over row by row; what is due when
 /// is planned anew, and cursors belong to the log that is over.
-const TABLES: [(&str, MakesSense); 10] = [
+const TABLES: [(&str, MakesSense); 11] = [
     ("projects", |row| projects::read(row).is_ok()),
     // Projects come before the agents that work in them.
     ("agents", |row| agents::read(row).is_ok()),
@@ -39,6 +39,7 @@ const TABLES: [(&str, MakesSense); 10] = [
     ("links", |row| links::read(row).is_ok()),
     ("run_tokens", |row| runs::read(row).is_ok()),
     ("webhooks", |row| webhooks::read(row).is_ok()),
+    ("hooks", |row| hooks::read(row).is_ok()),
 ];
 
 /// What the header of a database of ours says at these places. The length of the file, at 28, is left

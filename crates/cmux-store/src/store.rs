@@ -24,6 +24,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use serde_json::Value;
 
 use crate::file::at;
+use crate::hooks::{self, Heard};
 use crate::{
     SQLITE_MIN, StoreError, agents, chain, events, links, logs, migrate, misread, payloads,
     projects, sessions, settings, tokens, wake, webhooks,
@@ -38,6 +39,7 @@ const PAGES_MAX: i32 = 1000;
 /// Names that nothing has, for what is written and taken back.
 const REHEARSAL_AGENT: &str = "agt_00000000000000000000000000";
 const REHEARSAL_RUN: &str = "run_00000000000000000000000000";
+const REHEARSAL_HOOK: &str = "hk_00000000000000000000000000";
 const REHEARSAL_TOKEN: &str = "tok_00000000000000000000000000";
 const REHEARSAL_SESSION: &str = "ses_00000000000000000000000000";
 
@@ -334,6 +336,9 @@ fn rehearse_doors(tx: &Tx<'_>, now: Timestamp) -> Result<(), StoreError> {
     let secret = Digest::of(b"rehearsal");
     let (source, delivery) = ("rehearsal".to_owned(), String::new());
     webhooks::save(tx, &Taken { source, delivery, digest: secret, event: EventId(0), at: now })?;
+    if let Ok(id) = REHEARSAL_HOOK.parse() {
+        hooks::save(tx, &Heard { id, event: EventId(0), at: now })?;
+    }
     let (Ok(token), Ok(session)) = (REHEARSAL_TOKEN.parse(), REHEARSAL_SESSION.parse()) else {
         return Ok(());
     };

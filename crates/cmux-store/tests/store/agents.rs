@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use cmux_core::agent::{Agent, AgentName, Intent, Life, LifeState, Pid, Place, Setup, Word};
 use cmux_core::event::{Actor, Event, What};
-use cmux_core::id::{AgentId, RunId};
+use cmux_core::hook::Talk;
+use cmux_core::id::{AgentId, RunId, TurnId};
 use cmux_core::phase::Phase;
 use cmux_core::plan::Subject;
 use cmux_core::plan::agents::event;
@@ -18,7 +19,7 @@ use ulid::Ulid;
 use crate::world::{LATER, NOW, World, all, check_whole, project};
 
 /// A row of an agent that is alive, column by column.
-const ROW: [(&str, &str); 30] = [
+const ROW: [(&str, &str); 32] = [
     ("id", "'agt_1'"),
     ("project", "'a'"),
     ("name", "'worker'"),
@@ -49,6 +50,8 @@ const ROW: [(&str, &str); 30] = [
     ("exits", "'[]'"),
     ("session", "NULL"),
     ("seen_at", "NULL"),
+    ("turn", "NULL"),
+    ("heard_in", "NULL"),
 ];
 
 #[test]
@@ -69,6 +72,7 @@ fn an_agent_is_read_back_in_each_of_its_states() {
         word: Some(Word { rank: u8::MAX, at: LATER }),
         exits: [NOW, LATER].into_iter().collect(),
         session: Some("abc".to_owned()),
+        talk: Talk { turn: Some(TurnId::new(Ulid::from(9_u128))), heard_in: Some(run(1)) },
         seen_at: Some(LATER),
         since: LATER,
         ..agent(1, "worker")
@@ -333,7 +337,7 @@ fn life(state: LifeState) -> Life {
     Life { run: run(1), began_at: NOW, state }
 }
 
-fn agent(n: u128, name: &str) -> Agent {
+pub(crate) fn agent(n: u128, name: &str) -> Agent {
     let setup = Setup {
         cwd: "/proj/Ä 'x'; --".to_owned(),
         task: Some("a\n\"b\"".to_owned()),
@@ -353,7 +357,7 @@ fn of(n: u32, agent: Agent) -> Agent {
 }
 
 /// Opens a store in which there are the projects that agents are put into.
-fn open(world: &World) -> Store {
+pub(crate) fn open(world: &World) -> Store {
     let mut store = world.open();
     do_in_turn(&mut store, |tx| (1..3).try_for_each(|n| projects::save(tx, &project(n))));
     store

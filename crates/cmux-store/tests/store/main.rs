@@ -8,6 +8,7 @@ mod backup;
 mod chain;
 mod doors;
 mod flips;
+mod hooks;
 mod log;
 mod nouns;
 mod repair;

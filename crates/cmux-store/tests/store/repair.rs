@@ -291,13 +291,13 @@ fn a_damaged_store_of_a_later_cmux_is_left_for_that_one_to_mend() {
     world.tamper(
         "ALTER TABLE projects ADD COLUMN colour TEXT NOT NULL DEFAULT 'red';
          ALTER TABLE events ADD COLUMN weight INTEGER;
-         CREATE TABLE tasks (id TEXT) STRICT; PRAGMA user_version = 4;
+         CREATE TABLE tasks (id TEXT) STRICT; PRAGMA user_version = 5;
          UPDATE events SET v = 9 WHERE id = 7",
     );
     let bytes = fs::read(world.path()).unwrap();
     repair::mark(&world.path(), "x").unwrap();
     let refused = world.open_at(2, LATER).unwrap_err();
-    assert!(matches!(refused, StoreError::TooNew { needed: 4, .. }), "{refused}");
+    assert!(matches!(refused, StoreError::TooNew { needed: 5, .. }), "{refused}");
     check_bytes(&world.path(), &bytes);
 }
 
@@ -317,7 +317,7 @@ fn what_a_later_cmux_waits_for_is_left_alone() {
     let world = World::with(&filled(200, 5));
     world.tamper(
         "CREATE TABLE tasks (id TEXT) STRICT; INSERT INTO wake VALUES ('task:tsk_1', 0);
-         PRAGMA user_version = 4",
+         PRAGMA user_version = 5",
     );
     let opened = world.open_at(2, LATER).unwrap();
     assert_eq!(opened.news, []);
@@ -329,7 +329,7 @@ fn what_a_later_cmux_waits_for_is_left_alone() {
 fn a_store_of_a_later_cmux_is_refused_and_not_touched() {
     for marked in [false, true] {
         let world = World::with(&filled(200, 5));
-        world.tamper("UPDATE schema SET oldest_reader = 4; PRAGMA user_version = 4");
+        world.tamper("UPDATE schema SET oldest_reader = 5; PRAGMA user_version = 5");
         let bytes = fs::read(world.path()).unwrap();
         if marked {
             repair::mark(&world.path(), "x").unwrap();
@@ -339,7 +339,7 @@ fn a_store_of_a_later_cmux_is_refused_and_not_touched() {
             Store::open(&world.path(), &world.backups(), log(2), LATER).map(drop).unwrap_err(),
             cmux_store::Reader::open(&world.path()).map(drop).unwrap_err(),
         ] {
-            assert!(matches!(refused, StoreError::TooNew { needed: 4, known: 3, .. }), "{refused}");
+            assert!(matches!(refused, StoreError::TooNew { needed: 5, known: 4, .. }), "{refused}");
             assert!(refused.to_string().contains("was written by a later cmux"), "{refused}");
         }
         check_bytes(&world.path(), &bytes);
