@@ -27,6 +27,12 @@ pub fn east_min() -> i32 {
     zone.to_offset(jiff::Timestamp::now()).seconds() / 60
 }
 
+/// Returns what tells this boot of the machine from others, if that is known.
+pub fn boot() -> Option<String> {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(id.trim().to_owned()).filter(|id| !id.is_empty())
+}
+
 /// Returns the time since boot, sleep included.
 fn since_boot() -> Duration {
     let time = clock_gettime(ClockId::Boottime);

@@ -125,6 +125,11 @@ impl Home {
         self.root.join("backups")
     }
 
+    /// What hooks had to tell while no daemon could be told.
+    pub fn spool(&self) -> PathBuf {
+        self.root.join("spool")
+    }
+
     pub fn logs(&self) -> PathBuf {
         self.root.join("logs")
     }

@@ -27,7 +27,7 @@ pub enum Place {
     Cwd,
     /// The root of the repository or project that the folder belongs to.
     Root,
-    /// The file of settings that cmux writes for this run.
+    /// The file of settings that cmux writes for this run, or the folder of them.
     Settings,
     /// The first thing that is said to the agent.
     Prompt,

@@ -1,0 +1,302 @@
+//! Payloads as the CLIs sent them, and as nobody should.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use cmux_core::hook::{Beginning, redact};
+use cmux_core::kind::Permissions;
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::manifest::{BUILT_IN, Manifest, parse};
+
+#[test]
+fn what_claude_code_tells_is_understood() {
+    let tool = |ok| Meaning::ToolEnded { tool: "Bash".to_owned(), ok };
+    let ended = |in_background| Meaning::TurnEnded { in_background };
+    let asking = |what: &str| Meaning::Asking { what: what.to_owned() };
+    for (event, payload, expected) in [
+        ("UserPromptSubmit", r#"{"prompt":"Please do it."}"#, Meaning::Prompted),
+        (
+            "PreToolUse",
+            r#"{"tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"toolu_00"}"#,
+            Meaning::ToolBegan { tool: "Bash".to_owned() },
+        ),
+        (
+            "PermissionRequest",
+            r#"{"tool_name":"Bash","permission_suggestions":[{"type":"setMode"}]}"#,
+            asking("permission"),
+        ),
+        ("PermissionRequest", r#"{"tool_name":"AskUserQuestion"}"#, asking("question")),
+        (
+            "PostToolUse",
+            r#"{"tool_name":"Bash","tool_response":{"stdout":"made","interrupted":false}}"#,
+            tool(true),
+        ),
+        (
+            "PostToolUse",
+            r#"{"tool_name":"Bash","tool_response":{"interrupted":true}}"#,
+            tool(false),
+        ),
+        (
+            "PostToolUseFailure",
+            r#"{"tool_name":"Bash","error":"Exit code 3","is_interrupt":false}"#,
+            tool(false),
+        ),
+        ("Stop", r#"{"stop_hook_active":false,"background_tasks":[]}"#, ended(false)),
+        ("Stop", r#"{"background_tasks":[{"id":"a","status":"running"}]}"#, ended(true)),
+        ("Stop", r#"{"background_tasks":[{"id":"a"}]}"#, ended(true)),
+        ("Stop", r#"{"background_tasks":[{"id":"a","status":"completed"}]}"#, ended(false)),
+        ("Stop", "{}", ended(false)),
+        ("StopFailure", r#"{"error":"unknown"}"#, Meaning::TurnFailed),
+        ("StopFailure", r#"{"error":"rate_limit"}"#, Meaning::Limited { until: None }),
+        ("SubagentStart", r#"{"agent_id":"a9","agent_type":"x"}"#, Meaning::SubagentBegan),
+        ("SubagentStop", r#"{"agent_id":"a9"}"#, Meaning::SubagentEnded),
+        ("PreCompact", r#"{"trigger":"manual"}"#, Meaning::Compacting),
+        ("Notification", r#"{"notification_type":"idle_prompt"}"#, Meaning::Notice),
+        ("SessionEnd", r#"{"reason":"clear"}"#, Meaning::SessionEnded),
+        ("FileChanged", "{}", Meaning::Other),
+    ] {
+        check(HookShape::Claude, event, payload, &expected);
+        check(HookShape::Demo, event, payload, &expected);
+    }
+}
+
+#[test]
+fn how_a_session_began_is_told() {
+    for (source, how) in [
+        ("startup", Beginning::New),
+        ("resume", Beginning::Resumed),
+        ("fork", Beginning::Resumed),
+        ("clear", Beginning::Cleared),
+        ("compact", Beginning::Compacted),
+        ("tomorrow", Beginning::New),
+    ] {
+        for shape in [HookShape::Claude, HookShape::Codex, HookShape::Gemini, HookShape::Demo] {
+            let payload = format!(r#"{{"source":"{source}"}}"#);
+            check(shape, "SessionStart", &payload, &Meaning::SessionBegan { how });
+        }
+    }
+}
+
+#[test]
+fn what_codex_and_gemini_tell_is_understood() {
+    let began = |tool: &str| Meaning::ToolBegan { tool: tool.to_owned() };
+    let ended = |tool: &str, ok| Meaning::ToolEnded { tool: tool.to_owned(), ok };
+    let over = Meaning::TurnEnded { in_background: false };
+    let asking = Meaning::Asking { what: "permission".to_owned() };
+    let bash = r#"{"tool_name":"Bash","tool_response":"hi-from-codex\n","tool_use_id":"call_9"}"#;
+    for (event, payload, expected) in [
+        ("UserPromptSubmit", r#"{"prompt":"x"}"#, &Meaning::Prompted),
+        ("PreToolUse", bash, &began("Bash")),
+        ("PostToolUse", bash, &ended("Bash", true)),
+        ("PermissionRequest", bash, &asking),
+        ("Stop", r#"{"stop_hook_active":false,"last_assistant_message":"All finished."}"#, &over),
+        ("Interrupt", "{}", &over),
+    ] {
+        check(HookShape::Codex, event, payload, expected);
+    }
+    let failed = r#"{"tool_name":"run_shell_command","tool_response":{"error":"no"}}"#;
+    for (event, payload, expected) in [
+        ("BeforeAgent", r#"{"prompt":"x"}"#, &Meaning::Prompted),
+        ("AfterAgent", r#"{"prompt_response":"[no response text]"}"#, &over),
+        ("BeforeTool", failed, &began("run_shell_command")),
+        ("AfterTool", failed, &ended("run_shell_command", false)),
+        ("AfterTool", r#"{"tool_name":"x","tool_response":{"error":null}}"#, &ended("x", true)),
+        ("Notification", r#"{"notification_type":"ToolPermission"}"#, &asking),
+        ("Notification", r#"{"notification_type":"Other"}"#, &Meaning::Notice),
+        ("PreCompress", r#"{"trigger":"auto"}"#, &Meaning::Compacting),
+    ] {
+        check(HookShape::Gemini, event, payload, expected);
+    }
+}
+
+#[test]
+fn what_belongs_together_is_named() {
+    let payload = r#"{"session_id":"s","prompt_id":"p","turn_id":"t","tool_use_id":"c",
+                      "agent_id":"a","agent_type":"x"}"#;
+    let ids = |shape| read(shape, "PreToolUse", payload).ids;
+    let some = |text: &str| Some(text.to_owned());
+    let claude =
+        Ids { session: some("s"), subagent: some("a"), prompt: some("p"), call: some("c") };
+    assert_eq!(ids(HookShape::Claude), claude);
+    assert_eq!(ids(HookShape::Codex), Ids { prompt: some("t"), ..claude });
+}
+
+#[test]
+fn what_makes_no_sense_means_nothing_and_harms_nobody() {
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let nested = format!("{}1{}", r#"{"a":"#.repeat(100_000), "}".repeat(100_000));
+    let long = format!(r#"{{"tool_name":"{}"}}"#, "x".repeat(5 << 20));
+    for payload in ["", "not JSON", "[]", "null", "7", "\"x\"", "{", &deep, &nested, &long] {
+        for shape in HookShape::ALL {
+            check(*shape, "PreToolUse", payload, &Meaning::Other);
+        }
+    }
+    let wrong = r#"{"session_id":7,"tool_name":["x"],"tool_use_id":{},"background_tasks":"no"}"#;
+    let understood = read(HookShape::Claude, "PreToolUse", wrong);
+    let expected = Meaning::ToolBegan { tool: String::new() };
+    assert_eq!(understood, Understood { means: expected, ids: Ids::default() });
+    check(HookShape::Claude, "Stop", wrong, &Meaning::TurnEnded { in_background: false });
+    let loud = json!({ "session_id": format!("a\n\u{1b}[2J{}", "b".repeat(500)) }).to_string();
+    let session = read(HookShape::Claude, "Stop", &loud).ids.session.unwrap();
+    assert!(session.chars().count() == TEXT_MAX && session.starts_with("a[2Jbb"), "{session}");
+}
+
+#[test]
+fn each_reply_is_said_in_the_words_of_the_cli() {
+    use HookShape::{Claude, Codex, Gemini};
+    let why = || "R".to_owned();
+    let (block, deny) = (Reply::Block { why: why() }, Reply::Deny { why: why() });
+    let context = Reply::Context { text: "C".to_owned() };
+    let denied = r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"R"}}"#;
+    let blocked = r#"{"decision":"block","reason":"R"}"#;
+    for (shape, event, reply, expected) in [
+        (Claude, "Stop", &Reply::Pass, ""),
+        (Claude, "UserPromptSubmit", &block, blocked),
+        (Claude, "Stop", &block, blocked),
+        (Claude, "PreToolUse", &deny, denied),
+        (
+            Claude,
+            "PreToolUse",
+            &Reply::Allow,
+            r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}"#,
+        ),
+        (
+            Claude,
+            "PermissionRequest",
+            &deny,
+            r#"{"hookSpecificOutput":{"decision":{"behavior":"deny","message":"R"},"hookEventName":"PermissionRequest"}}"#,
+        ),
+        (
+            Claude,
+            "SessionStart",
+            &context,
+            r#"{"hookSpecificOutput":{"additionalContext":"C","hookEventName":"SessionStart"}}"#,
+        ),
+        (Claude, "SessionEnd", &block, ""),
+        (Claude, "Stop", &Reply::Ask, ""),
+        (Codex, "PreToolUse", &deny, denied),
+        (Codex, "PreToolUse", &Reply::Allow, ""),
+        (Gemini, "BeforeTool", &deny, r#"{"decision":"deny","reason":"R"}"#),
+        (Gemini, "BeforeTool", &Reply::Ask, r#"{"decision":"ask"}"#),
+        (Gemini, "BeforeTool", &Reply::Allow, ""),
+        (Gemini, "AfterAgent", &block, blocked),
+        (HookShape::Hermes, "x", &block, ""),
+    ] {
+        let said = answer(shape, event, reply);
+        assert_eq!((said.stdout.as_str(), said.code), (expected, 0), "{shape:?} {event} {reply:?}");
+    }
+    let said = answer(Claude, "PreCompact", &block);
+    assert_eq!(said, Said { stdout: String::new(), stderr: why(), code: 2 });
+}
+
+#[test]
+fn settings_have_every_event_call_cmux_and_allow_it() {
+    let cmux = Path::new("/opt/it's here/cmux");
+    for kind in ["claude", "codex", "gemini", "demo"] {
+        let manifest = built_in(kind);
+        let folder = tempfile::tempdir().unwrap();
+        let (ours, home) = (folder.path().join("ours"), folder.path().join("home"));
+        let files = settings(&manifest, cmux, Permissions::Edits);
+        let written = files.write(&ours, &home).unwrap();
+        assert_eq!(written, files.write(&ours, &home).unwrap(), "twice is once");
+        assert!(!home.exists(), "nothing of the person's is touched");
+        let file = if kind == "codex" { written.join("hooks.json") } else { written };
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600, "{kind}");
+        let text: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        for event in &manifest.hooks.as_ref().unwrap().events {
+            let hook = &text["hooks"][event][0]["hooks"][0];
+            let command = format!(r"'/opt/it'\''s here/cmux' hook {kind} {event}");
+            assert_eq!(hook["command"], command, "{kind}");
+            assert_eq!(hook["timeout"], if kind == "gemini" { 10_000 } else { 10 });
+        }
+        match kind {
+            "claude" | "demo" => {
+                let expected = json!({ "defaultMode": "acceptEdits", "allow": ["Bash(cmux *)"] });
+                assert_eq!(text["permissions"], expected);
+            }
+            _ => assert!(text.get("permissions").is_none()),
+        }
+    }
+    for kind in ["hermes", "opencode", "shell", "agy"] {
+        assert_eq!(settings(&built_in(kind), cmux, Permissions::All).files, [], "{kind}");
+    }
+}
+
+#[test]
+fn codex_has_a_folder_of_its_own_with_links_to_what_is_the_persons() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ours, theirs) = (folder.path().join("ours"), folder.path().join("theirs"));
+    fs::create_dir_all(theirs.join("prompts")).unwrap();
+    fs::write(theirs.join("auth.json"), "s3cret").unwrap();
+    fs::write(theirs.join("config.toml"), "model = 'm'\n[projects.\"/a\"]\nx = 1\n").unwrap();
+    let files = settings(&built_in("codex"), Path::new("/cmux"), Permissions::Ask);
+    assert_eq!(files.lasts, Lasts::Agent);
+    files.write(&ours, &theirs).unwrap();
+    assert_eq!(fs::read_link(ours.join("auth.json")).unwrap(), theirs.join("auth.json"));
+    assert_eq!(fs::read_link(ours.join("prompts")).unwrap(), theirs.join("prompts"));
+    assert!(fs::symlink_metadata(ours.join("skills")).is_err(), "there is nothing to link to");
+    assert!(fs::read_to_string(ours.join("rules/cmux.rules")).unwrap().contains("[\"cmux\"]"));
+    // What Codex notes in ours is kept, and what the person changes is taken over.
+    let config = ours.join("config.toml");
+    let noted = "\n[hooks.state.\"x:stop:0:0\"]\ntrusted_hash = 'h'\n\n[projects.\"/a\"]\nx = 2\n\n\
+                 [projects.\"/b\"]\ny = 1\n[other]\nz = 1\n";
+    let before = fs::read_to_string(&config).unwrap();
+    fs::write(&config, before.replace("[projects.\"/a\"]\nx = 1\n", noted)).unwrap();
+    fs::write(theirs.join("config.toml"), "model = 'n'\n[projects.\"/a\"]\nx = 1\n").unwrap();
+    files.write(&ours, &theirs).unwrap();
+    let expected = "model = 'n'\n[projects.\"/a\"]\nx = 1\n\n[hooks.state.\"x:stop:0:0\"]\n\
+                    trusted_hash = 'h'\n\n[projects.\"/b\"]\ny = 1\n";
+    assert_eq!(fs::read_to_string(&config).unwrap(), expected);
+    let again = fs::read_to_string(theirs.join("config.toml")).unwrap();
+    assert_eq!(again, "model = 'n'\n[projects.\"/a\"]\nx = 1\n");
+    assert_eq!(fs::read_to_string(theirs.join("auth.json")).unwrap(), "s3cret");
+}
+
+#[test]
+fn where_the_person_has_codex_is_as_the_person_says() {
+    let home = Path::new("/home/ada");
+    let codex = built_in("codex");
+    assert_eq!(theirs(&codex, home, |_| None), Path::new("/home/ada/.codex"));
+    assert_eq!(theirs(&codex, home, |_| Some("".into())), Path::new("/home/ada/.codex"));
+    assert_eq!(theirs(&codex, home, |_| Some("/x".into())), Path::new("/x"));
+}
+
+proptest! {
+    #[test]
+    fn json_without_its_secrets_is_still_json(
+        key in "[a-z_]{0,8}(token|password|api_key|x)",
+        value in "[ -~]{0,24}",
+        command in r#"[ -~äß"\\=:'\n]{0,60}"#,
+    ) {
+        let payload = json!({ key: value, "command": command, "end": 1 });
+        let inner = json!({ "tool_input": payload.to_string(), "end": 1 }).to_string();
+        for text in [payload.to_string(), inner] {
+            let clean: Value = serde_json::from_str(&redact(&text)).unwrap();
+            prop_assert_eq!(&clean["end"], 1);
+        }
+    }
+
+    #[test]
+    fn no_payload_makes_reading_fail(payload in ".{0,200}", event in "[A-Za-z]{1,20}") {
+        for shape in HookShape::ALL {
+            read(*shape, &event, &payload);
+        }
+    }
+}
+
+/// Checks what a payload means.
+#[track_caller]
+fn check(shape: HookShape, event: &str, payload: &str, expected: &Meaning) {
+    let start: String = payload.chars().take(80).collect();
+    assert_eq!(read(shape, event, payload).means, *expected, "{shape:?} {event} {start}");
+}
+
+fn built_in(kind: &str) -> Manifest {
+    let file = format!("agents/{kind}.toml");
+    let (_, text) = BUILT_IN.iter().find(|(path, _)| *path == file).unwrap();
+    parse(Path::new(&file), text).unwrap()
+}
