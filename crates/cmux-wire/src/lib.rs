@@ -5,6 +5,7 @@ pub mod client;
 pub mod daemon;
 pub mod event;
 pub mod health;
+pub mod hook;
 pub mod kind;
 pub mod link;
 pub mod problem;

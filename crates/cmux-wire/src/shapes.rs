@@ -20,6 +20,8 @@ macro_rules! shapes {
             crate::health::Condition,
             crate::health::Health,
             crate::health::Part,
+            crate::hook::HookReply,
+            crate::hook::HookTaken,
             crate::kind::Cannot,
             crate::kind::Kind,
             crate::kind::Kinds,
@@ -50,6 +52,7 @@ macro_rules! shapes {
         $sent!(
             crate::agent::NewAgent,
             crate::agent::Register,
+            crate::hook::NewHook,
             crate::project::NewProject,
             crate::session::Login,
             crate::store::NewArchive,

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use cmux_wire::schema::{components, reference};
 use cmux_wire::time::Time;
 use cmux_wire::{
-    agent, daemon, event, health, kind, link, problem, project, session, store, terminal, token,
+    agent, daemon, event, health, hook, kind, link, problem, project, session, store, terminal, token,
     webhook, who, why,
 };
 use serde::Serialize;
@@ -66,6 +66,10 @@ fn whatever_a_client_sends_is_refused_if_there_is_more_in_it_than_is_known() {
         unknown::<agent::Register>(
             json!({ "pane": "%1", "name": "n", "kind": "k", "project": "p" }),
         ),
+        unknown::<hook::NewHook>(json!({
+            "hook": "h", "kind": "k", "event": "e", "at": "2026-01-01T00:00:00Z",
+            "since_boot_ms": 1, "payload": "",
+        })),
         unknown::<project::NewProject>(json!({ "root": "/r" })),
         unknown::<session::Login>(json!({ "password": "p" })),
         unknown::<store::NewArchive>(json!({ "file": "/f", "keep_days": 1 })),
@@ -269,11 +273,15 @@ fn said_of_the_log() -> Vec<(&'static str, Value)> {
         head: 7,
         archived_through: Some(3),
     };
+    let taken = hook::HookTaken { event: 7, duplicate: false, reply: hook::HookReply::Ask };
     vec![
         ("Event", json!(event)),
         ("Events", json!(events)),
         ("Notice", json!(event::Notice::Hello { log: text(), head: 7 })),
         ("Notice", json!(event::Notice::Reset)),
+        ("HookReply", json!(hook::HookReply::Pass)),
+        ("HookReply", json!(hook::HookReply::Block { why: text() })),
+        ("HookTaken", json!(taken)),
         ("WebhookTaken", json!(webhook::WebhookTaken { event: 7, duplicate: false })),
     ]
 }
@@ -344,12 +352,15 @@ fn sent() -> Vec<(&'static str, Value)> {
         scope: token::TokenScope::Send,
         expires_in_s: Some(60),
     };
+    let (hook, kind, event, payload) = (text(), text(), text(), text());
+    let hook = hook::NewHook { hook, kind, event, at: time(), since_boot_ms: 7, payload };
     vec![
         ("NewProject", json!(project::NewProject { root: text(), name: None })),
         ("Login", json!(session::Login { password: text() })),
         ("NewArchive", json!(store::NewArchive { file: text(), keep_days: 90 })),
         ("NewBackup", json!(store::NewBackup { file: text() })),
         ("NewToken", json!(token)),
+        ("NewHook", json!(hook)),
     ]
 }
 

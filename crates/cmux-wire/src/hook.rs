@@ -1,0 +1,90 @@
+//! Hooks, as `cmux hook` hands them over.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::schema::ULID;
+use crate::time::Time;
+use crate::whole;
+
+/// How an event is called.
+const EVENT: &str = "^[A-Za-z0-9_]{1,64}$";
+
+/// Whose hooks there are.
+const KIND: &str = "^(claude|codex|gemini|demo)$";
+
+/// How an id looks.
+fn id() -> String {
+    format!("^hk_{ULID}$")
+}
+
+/// What an agent's hook was told.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[serde(deny_unknown_fields)]
+pub struct NewHook {
+    /// Made by whoever was called. To hand over the same one again changes nothing.
+    #[schemars(regex(pattern = id()))]
+    pub hook: String,
+    /// Whose hook it is: `claude`, `codex`, `gemini` or `demo`.
+    #[schemars(regex(pattern = KIND))]
+    pub kind: String,
+    /// What the CLI calls the event, such as `PreToolUse`.
+    #[schemars(regex(pattern = EVENT))]
+    pub event: String,
+    /// When it was called.
+    pub at: Time,
+    /// How long the machine had run by then, in milliseconds. It tells how old the hook is, whatever
+    /// becomes of the clock.
+    #[serde(deserialize_with = "whole::read")]
+    pub since_boot_ms: u64,
+    /// What the CLI sent, as it came. Secrets in it are not kept.
+    pub payload: String,
+}
+
+/// A hook that was stored, and what to answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct HookTaken {
+    /// The event that it became.
+    pub event: i64,
+    /// Whether it had been taken before, so that nothing new has come of it.
+    pub duplicate: bool,
+    pub reply: HookReply,
+}
+
+/// What is answered to the CLI, in its own words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum HookReply {
+    /// Nothing is decided.
+    Pass,
+    /// It must not go on.
+    Block { why: String },
+    /// It may be done without asking anybody.
+    Allow,
+    /// It may not be done.
+    Deny { why: String },
+    /// A person is to be asked.
+    Ask,
+    /// The model is to know this besides.
+    Context { text: String },
+}
+
+/// Shows how long the payload is, and not what it says: there may be secrets in it.
+impl fmt::Debug for NewHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NewHook { hook, kind, event, at, since_boot_ms, payload } = self;
+        f.debug_struct("NewHook")
+            .field("hook", hook)
+            .field("kind", kind)
+            .field("event", event)
+            .field("at", at)
+            .field("since_boot_ms", since_boot_ms)
+            .field("bytes", &payload.len())
+            .finish()
+    }
+}
