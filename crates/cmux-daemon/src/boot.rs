@@ -17,6 +17,7 @@ use cmux_drivers::home::{Home, HomeError};
 use cmux_drivers::lock::{Holder, Lock, LockError, Role};
 use cmux_drivers::password;
 use cmux_drivers::process::Process;
+use cmux_drivers::spool::Spool;
 use cmux_drivers::tls::Acceptor;
 use cmux_store::{StoreError, backup, repair};
 use tokio::signal::unix::{SignalKind, signal};
@@ -38,6 +39,7 @@ use crate::readers::Readers;
 use crate::refusals::{self, Refusals};
 use crate::room::Disk;
 use crate::serve::{Doors, House};
+use crate::spool;
 
 /// How many actions may wait for the hands.
 const ACTIONS_MAX: usize = 1024;
@@ -224,6 +226,10 @@ async fn live(
     app.wake(awake(&life, &app, mind.as_ref()));
     let inbox = mind.as_ref().map(|mind| mind.inbox.clone());
     tokio::spawn(refusals::tell(refused, inbox.clone()));
+    if let Some(inbox) = inbox.clone() {
+        let spool = Spool::at(life.home.spool());
+        tokio::spawn(spool::tend(inbox, spool, app.ranks.clone()));
+    }
     let beating = heartbeat.map(|heartbeat| tokio::spawn(heartbeat.live(inbox.clone())));
     info!(port, home = %life.home.root().display(), "ready");
     let mut kernel_end = mind.map(|mind| mind.end);

@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 mod found;
+mod hooks;
 mod sessions;
 mod tokens;
 mod webhooks;
@@ -90,6 +91,7 @@ pub(crate) fn hear(
         Report::PaneFound { tagged, name, kind, project } => {
             found::pane(tx, tagged, name, kind, project, now)
         }
+        Report::Hooked { by, hook, ranks } => hooks::heard(tx, by, hook, ranks, now, ids),
         Report::SnapshotDone { snapshot, outcome } => copied(tx, *snapshot, outcome.clone(), now),
         Report::Told { event } => {
             tx.append(event, now)?;

@@ -5,6 +5,7 @@ mod events;
 mod extract;
 mod gate;
 mod health;
+pub(crate) mod hooks;
 mod kinds;
 mod metrics;
 mod openapi;
@@ -52,6 +53,7 @@ use crate::http::problem::Oops;
 use crate::inbox::{Inbox, Signs};
 use crate::keeper::Orders;
 use crate::kernel::Denied;
+use crate::ranks::HookRanks;
 use crate::readers::Readers;
 use crate::refusals::Refusals;
 use crate::turnstile::Turnstile;
@@ -75,6 +77,7 @@ pub(crate) struct App {
     pub(crate) limits: Limits,
     pub(crate) webhooks: BTreeMap<String, WebhookSource>,
     pub(crate) kinds: BTreeMap<Kind, KindSettings>,
+    pub(crate) ranks: Arc<HookRanks>,
     /// Which kinds of agents were on this machine when they were last looked for.
     pub(crate) found: Finding<Vec<Found>>,
     pub(crate) turnstile: Turnstile,
@@ -168,6 +171,7 @@ impl App {
             limits: settings.limits,
             webhooks: settings.webhooks.clone(),
             kinds: settings.kinds.clone(),
+            ranks: Arc::new(HookRanks::of(facts.home.agents(), settings.kinds.clone())),
             found: Finding::nothing(),
             turnstile: Turnstile::default(),
             refusals,

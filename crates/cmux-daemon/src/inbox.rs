@@ -96,6 +96,23 @@ impl Inbox {
         answer.await.unwrap_or(Err(Denied::Stopping))
     }
 
+    /// Reports all of `reports`, in their order, and waits until it is known of each whether it is stored.
+    pub async fn ask_all(&self, reports: Vec<Report>) -> Vec<Result<Answer, Denied>> {
+        let put = |report| {
+            let (reply, answer) = oneshot::channel();
+            self.put(Letter::Report(report, Some(reply))).map(|()| answer)
+        };
+        let waiting: Vec<_> = reports.into_iter().map(put).collect();
+        let mut answers = Vec::with_capacity(waiting.len());
+        for waiting in waiting {
+            answers.push(match waiting {
+                Ok(answer) => answer.await.unwrap_or(Err(Denied::Stopping)),
+                Err(denied) => Err(denied),
+            });
+        }
+        answers
+    }
+
     /// Reports and waits, on a thread that may be blocked.
     pub fn ask_blocking(&self, report: Report) -> Result<Answer, Denied> {
         let (reply, answer) = oneshot::channel();
@@ -351,12 +368,12 @@ impl Life {
     }
 }
 
-/// Turns away what people ask for, while there is no room. What cmux itself must note stays.
+/// Turns away what people ask for and hooks tell, while there is no room. What cmux itself must note stays.
 fn turn_away_asks(batch: Batch) -> Batch {
     let mut kept = Batch { is_last: batch.is_last, ..Batch::default() };
     for (report, reply) in batch.reports.into_iter().zip(batch.replies) {
         match (report, reply) {
-            (Report::Asked { .. }, Some(reply)) => {
+            (Report::Asked { .. } | Report::Hooked { .. }, Some(reply)) => {
                 let _ = reply.send(Err(Denied::Full));
             }
             (report, reply) => kept.add(Letter::Report(report, reply)),

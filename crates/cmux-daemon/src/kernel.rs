@@ -18,7 +18,7 @@ use cmux_core::settings::StoreSettings;
 use cmux_core::snapshot::SnapshotKind;
 use cmux_core::time::Timestamp;
 use cmux_store::{
-    Store, StoreError, Tx, View, archive, links, logs, payloads, projects, runs, sessions,
+    Store, StoreError, Tx, View, archive, hooks, links, logs, payloads, projects, runs, sessions,
     snapshots, wake, webhooks,
 };
 
@@ -186,6 +186,7 @@ fn store(tx: &mut Tx<'_>, record: Record, now: Timestamp) -> Result<(), StoreErr
         Record::LinksCleared { before } => drop(links::prune(tx, before, CLEAR_MAX)?),
         Record::SessionsCleared { before } => drop(sessions::prune(tx, before, CLEAR_MAX)?),
         Record::WebhooksCleared { before } => drop(webhooks::prune(tx, before, CLEAR_MAX)?),
+        Record::HooksCleared { before } => drop(hooks::prune(tx, before, CLEAR_MAX)?),
         Record::RunTokensCleared { before } => drop(runs::prune(tx, before, CLEAR_MAX)?),
     }
     Ok(())
@@ -235,6 +236,7 @@ fn plan_for_daemon(
         link: links::oldest(view)?,
         session: sessions::oldest(view)?,
         webhook: webhooks::oldest(view)?,
+        hook: hooks::oldest(view)?,
         run: runs::oldest(view)?,
     };
     Ok(plan::snapshots::plan(copies, now, ids)

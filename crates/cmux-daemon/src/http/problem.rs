@@ -178,6 +178,7 @@ fn refusal(refused: &Refused, detail: String) -> Oops {
         | Refused::NoToken(_)
         | Refused::NoLink
         | Refused::NoSession => Oops::not_found(detail),
+        Refused::NoRun => Oops::unauthorised("bad-credential", detail),
         Refused::BadProject(_)
         | Refused::BadName(_)
         | Refused::BadSetup(_)

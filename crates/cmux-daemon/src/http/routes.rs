@@ -5,6 +5,7 @@ use cmux_wire::agent::{self, Agent, Agents, NewAgent, Place};
 use cmux_wire::daemon::{DaemonStatus, Status, Stopping};
 use cmux_wire::event::Events;
 use cmux_wire::health::Health;
+use cmux_wire::hook::{HookTaken, NewHook};
 use cmux_wire::kind::Kinds;
 use cmux_wire::link::Link;
 use cmux_wire::project::{self, NewProject, Project, Projects};
@@ -19,7 +20,7 @@ use serde_json::Value;
 
 use crate::http::table::{Route, delete, get, post, show_document};
 use crate::http::{
-    agents, events, health, kinds, metrics, pages, projects, sessions, status, store, stream,
+    agents, events, health, hooks, kinds, metrics, pages, projects, sessions, status, store, stream,
     terminal, tokens, webhooks, whoami, why,
 };
 
@@ -34,6 +35,7 @@ pub(crate) fn all() -> Vec<Route> {
         kind_routes(),
         agent_routes(),
         place_routes(),
+        hook_routes(),
         log_routes(),
     ]
     .into_iter()
@@ -314,6 +316,17 @@ fn kind_routes() -> Vec<Route> {
             .needs(Need::Read)
             .says("Lists the kinds of agents, and what was found of them on this machine.")
             .answers::<Kinds>(200, "All kinds."),
+    ]
+}
+
+fn hook_routes() -> Vec<Route> {
+    vec![
+        post("/api/hooks", "takeHook", hooks::take)
+            .needs(Need::Send)
+            .says("Takes what an agent's hook was told. It is for agents alone, at the socket.")
+            .takes::<NewHook>()
+            .answers::<HookTaken>(201, "It is stored, and this is to be answered.")
+            .answers::<HookTaken>(200, "It had been stored before, and was not again."),
     ]
 }
 

@@ -1,0 +1,58 @@
+//! How far the hooks of each kind are believed, as its manifest ranks its witnesses.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use cmux_core::hook::Ranks;
+use cmux_core::kind::{Kind, Witness};
+use cmux_core::settings::KindSettings;
+use cmux_drivers::kinds::{Kinds, Known};
+use tokio::sync::OnceCell;
+use tokio::task::spawn_blocking;
+
+/// The ranks of all kinds, which are read when they are first asked for.
+#[derive(Debug)]
+pub(crate) struct HookRanks {
+    /// The folder of the user's manifests.
+    folder: PathBuf,
+    settings: BTreeMap<Kind, KindSettings>,
+    ranks: OnceCell<Ranks>,
+}
+
+impl HookRanks {
+    pub(crate) fn of(folder: PathBuf, settings: BTreeMap<Kind, KindSettings>) -> HookRanks {
+        HookRanks { folder, settings, ranks: OnceCell::new() }
+    }
+
+    pub(crate) async fn get(&self) -> Ranks {
+        let read = || async {
+            let (folder, settings) = (self.folder.clone(), self.settings.clone());
+            let read = spawn_blocking(move || read(&Kinds::load(&folder, &settings)));
+            read.await.unwrap_or_default()
+        };
+        self.ranks.get_or_init(read).await.clone()
+    }
+}
+
+fn read(kinds: &Kinds) -> Ranks {
+    let rank = |known: &Known| {
+        let place = known.manifest.witnesses.iter().position(|it| *it == Witness::Hooks)?;
+        Some((known.manifest.kind.to_string(), u8::try_from(place).unwrap_or(u8::MAX)))
+    };
+    kinds.all().filter_map(rank).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn hooks_rank_as_the_manifest_says() {
+        let ranks = read(&Kinds::load(Path::new("/nowhere"), &BTreeMap::new()));
+        for (kind, expected) in [("claude", 1), ("demo", 0), ("codex", 1), ("unheard-of", 1)] {
+            assert_eq!(ranks.of(kind), expected, "{kind}");
+        }
+    }
+}
