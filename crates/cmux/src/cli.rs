@@ -103,6 +103,15 @@ enum Command {
     /// Run a program, and end with it all that comes of it. Started for every agent
     #[command(hide = true)]
     Launch(cmd::launch::Launch),
+    /// Tell the daemon what an agent's CLI does, and answer in its words. Called by its hooks
+    #[command(
+        hide = true,
+        after_help = "What the CLI says is read from standard input. If no daemon can be told, it is kept in \
+                      the spool until one can. It ends with 0 whatever goes wrong, unless the CLI takes \
+                      another for an answer.\n\nExample:\n  \
+                      echo '{}' | cmux hook claude Stop   as Claude Code calls it"
+    )]
+    Hook(cmd::hook::Hook),
     /// Play an agent by a script. The `demo` kind runs it
     #[command(hide = true)]
     Demo(cmd::demo::Demo),
@@ -110,6 +119,10 @@ enum Command {
 
 /// Does what the command line says, and says what came of it.
 pub(crate) fn main() -> ExitCode {
+    // An agent calls its hooks at every step, and waits for them: nothing comes before.
+    if let Some(done) = cmd::hook::called(std::env::args_os()) {
+        return done;
+    }
     let cli = Cli::parse();
     let say = Say::new(cli.common.json);
     let done = match cli.command {
@@ -130,6 +143,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Completions { shell } => complete(shell, say),
         Command::Guard(guard) => return guard.run(&cli.common),
         Command::Launch(launch) => return launch.run(),
+        Command::Hook(hook) => return hook.run(),
         Command::Demo(demo) => return demo.run(),
     };
     finish(done.map(|()| ExitCode::SUCCESS))

@@ -8,6 +8,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod down;
 pub(crate) mod events;
+pub(crate) mod hook;
 pub(crate) mod launch;
 pub(crate) mod open;
 pub(crate) mod password;
