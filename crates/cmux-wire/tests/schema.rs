@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use cmux_wire::schema::{components, reference};
 use cmux_wire::time::Time;
 use cmux_wire::{
-    agent, daemon, event, health, hook, kind, link, problem, project, session, store, terminal, token,
-    webhook, who, why,
+    agent, daemon, event, health, hook, kind, link, problem, project, session, store, terminal,
+    token, webhook, who, why,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;

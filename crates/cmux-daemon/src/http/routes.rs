@@ -20,8 +20,8 @@ use serde_json::Value;
 
 use crate::http::table::{Route, delete, get, post, show_document};
 use crate::http::{
-    agents, events, health, hooks, kinds, metrics, pages, projects, sessions, status, store, stream,
-    terminal, tokens, webhooks, whoami, why,
+    agents, events, health, hooks, kinds, metrics, pages, projects, sessions, status, store,
+    stream, terminal, tokens, webhooks, whoami, why,
 };
 
 /// Returns every route there is.
