@@ -2,6 +2,7 @@
 
 mod hosts;
 mod kinds;
+mod project;
 mod webhooks;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use std::time::Duration;
 
 pub use self::hosts::{Exposed, HOSTS_MAX, Lacks, may_listen};
 pub use self::kinds::{KIND_KEYS, KINDS_MAX, KindSettings};
+pub use self::project::{ProjectAgents, ProjectKind, ProjectSettings, narrowed, unheeded};
 pub use self::webhooks::{SOURCE_KEYS, SOURCES_MAX, WebhookDraft, WebhookSource};
 use crate::guard::GuardSettings;
 use crate::kind::Kind;
@@ -120,7 +122,7 @@ pub enum Scope {
 
 /// Every key there is, besides those of `[webhooks.NAME]` and `[kinds.NAME]`, which are `SOURCE_KEYS` and
 /// `KIND_KEYS`.
-pub const KEYS: [Key; 20] = [
+pub const KEYS: [Key; 22] = [
     user("host"),
     user("port"),
     user("hosts"),
@@ -140,11 +142,17 @@ pub const KEYS: [Key; 20] = [
     user("limits.websockets"),
     user("tls.cert"),
     user("tls.key"),
-    Key { name: "name", scope: Scope::Project },
+    project("name"),
+    project("agents.kind"),
+    project("agents.supervisor"),
 ];
 
 const fn user(name: &'static str) -> Key {
     Key { name, scope: Scope::User }
+}
+
+const fn project(name: &'static str) -> Key {
+    Key { name, scope: Scope::Project }
 }
 
 /// A value as a file or a variable gives it.
@@ -154,6 +162,7 @@ pub enum Value {
     Text(String),
     List(Vec<String>),
     Table(BTreeMap<String, String>),
+    Flag(bool),
     /// Something that no key takes.
     Other,
 }
@@ -235,7 +244,7 @@ fn whole(key: &str, value: &Value, min: u64, max: u64) -> Result<u64, BadValue> 
     let number = match value {
         Value::Number(number) => u64::try_from(*number).ok(),
         Value::Text(text) => text.parse().ok(),
-        Value::List(_) | Value::Table(_) | Value::Other => None,
+        Value::List(_) | Value::Table(_) | Value::Flag(_) | Value::Other => None,
     };
     number
         .filter(|number| (min..=max).contains(number))
@@ -245,7 +254,7 @@ fn whole(key: &str, value: &Value, min: u64, max: u64) -> Result<u64, BadValue> 
 fn text(key: &str, value: &Value) -> Result<String, BadValue> {
     match value {
         Value::Text(text) => Ok(text.clone()),
-        Value::Number(_) | Value::List(_) | Value::Table(_) | Value::Other => {
+        Value::Number(_) | Value::List(_) | Value::Table(_) | Value::Flag(_) | Value::Other => {
             Err(wrong(key, "text"))
         }
     }
@@ -268,7 +277,12 @@ fn absolute(key: &str, value: &Value) -> Result<PathBuf, BadValue> {
 fn names(key: &str, value: &Value) -> Result<Vec<String>, BadValue> {
     let list = match value {
         Value::List(list) if list.len() <= HOSTS_MAX => list,
-        Value::List(_) | Value::Number(_) | Value::Text(_) | Value::Table(_) | Value::Other => {
+        Value::List(_)
+        | Value::Number(_)
+        | Value::Text(_)
+        | Value::Table(_)
+        | Value::Flag(_)
+        | Value::Other => {
             let expected =
                 format!("a list of at most {HOSTS_MAX} names, such as [\"cmux.example\"]");
             return Err(wrong(key, expected));

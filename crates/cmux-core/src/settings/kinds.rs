@@ -62,7 +62,12 @@ fn words(key: &str, value: &Value) -> Result<Vec<String>, BadValue> {
         Value::List(list) if list.len() <= WORDS_MAX && list.iter().all(is_word) => {
             Ok(list.clone())
         }
-        Value::List(_) | Value::Number(_) | Value::Text(_) | Value::Table(_) | Value::Other => {
+        Value::List(_)
+        | Value::Number(_)
+        | Value::Text(_)
+        | Value::Table(_)
+        | Value::Flag(_)
+        | Value::Other => {
             Err(wrong(key, format!("a list of at most {WORDS_MAX} words, such as [\"-v\"]")))
         }
     }
