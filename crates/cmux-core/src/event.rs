@@ -1,5 +1,6 @@
 //! What happened, as the log tells it.
 
+use crate::digest::Digest;
 use crate::hook::Told;
 use crate::id::{AgentId, EventId, RunId, SessionId, TokenId};
 use crate::project::ProjectId;
@@ -8,6 +9,7 @@ use crate::session::{OverWhy, SessionHow};
 use crate::snapshot::{Copied, SnapshotKind};
 use crate::time::Timestamp;
 use crate::token::TokenScope;
+use crate::trust::ProjectFile;
 
 /// Something that happened, before it has its place in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +77,16 @@ pub enum What {
     },
     ProjectFound {
         root: String,
+    },
+    /// The person approved of these files as they are, or of the folder.
+    ProjectTrusted {
+        files: Vec<(ProjectFile, Digest)>,
+        folder: bool,
+    },
+    /// The person took back all that they had approved.
+    ProjectUntrusted {
+        files: Vec<ProjectFile>,
+        folder: bool,
     },
     SnapshotTaken {
         kind: SnapshotKind,

@@ -15,6 +15,7 @@ use crate::session::{Link, OverWhy, Session};
 use crate::setup::check_word;
 use crate::snapshot::Copied;
 use crate::token::{BadToken, Token, TokenScope};
+use crate::trust::{BadTrust, ProjectFile, Trust};
 use crate::webhook::{BadWebhook, Webhook};
 
 /// Something that happened, or that somebody wants.
@@ -97,6 +98,16 @@ pub enum Ask {
     },
     RemoveProject {
         id: ProjectId,
+    },
+    /// Approve of a project's files as they were shown, and of the folder if it is to be.
+    TrustProject {
+        project: ProjectId,
+        files: Vec<(ProjectFile, Digest)>,
+        folder: bool,
+    },
+    /// Take back all that was approved of a project.
+    DistrustProject {
+        project: ProjectId,
     },
     SpawnAgent {
         new: NewAgent,
@@ -189,6 +200,8 @@ pub enum Answer {
         project: Project,
         created: bool,
     },
+    /// All that is approved of a project.
+    Trust(Trust),
     /// The agent as it is stored, and whether it is new.
     Agent {
         agent: Box<Agent>,
@@ -221,6 +234,8 @@ pub enum Refused {
     NoProject(ProjectId),
     #[error(transparent)]
     BadProject(#[from] BadProject),
+    #[error(transparent)]
+    BadTrust(#[from] BadTrust),
     #[error("there is no agent `{0}`")]
     NoAgent(AgentId),
     #[error(transparent)]

@@ -5,6 +5,7 @@ mod found;
 mod hooks;
 mod sessions;
 mod tokens;
+mod trust;
 mod webhooks;
 
 use std::collections::BTreeSet;
@@ -139,6 +140,10 @@ fn asked(
     match ask {
         Ask::AddProject { root, name } => add_project(tx, actor, root, name.as_deref(), now),
         Ask::RemoveProject { id } => remove_project(tx, actor, id, now),
+        Ask::TrustProject { project, files, folder } => {
+            trust::approve(tx, actor, project, files, *folder, now)
+        }
+        Ask::DistrustProject { project } => trust::take_back(tx, actor, project, now),
         Ask::SpawnAgent { new } => agents::spawn(tx, actor, new, now, ids),
         Ask::WantAgent { id, intent } => agents::want(tx, actor, *id, *intent, now),
         Ask::RestartAgent { id } => agents::restart(tx, actor, *id, now),
@@ -199,6 +204,8 @@ fn remove_project(
     if agents > 0 {
         return Ok(Heard::refused(Refused::HasAgents { project: id.clone(), agents }));
     }
+    // Should the folder be added again, the person is asked again.
+    cmux_store::trust::forget(tx, id)?;
     projects::remove(tx, id)?;
     let what = What::ProjectRemoved { name: project.name, root: project.root };
     tx.append(&Event { actor: actor.clone(), ..Event::own_in(id, what) }, now)?;

@@ -7,9 +7,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cmux_core::settings::{BadValue, KEYS, Key, Scope, Settings, Value};
+use cmux_core::settings::{BadValue, KEYS, Key, ProjectSettings, Scope, Settings, Value};
+use cmux_core::trust::ProjectFile;
 use toml::de::{DeTable, DeValue};
 
+use crate::project_files::{self, Found};
 use crate::written::{self, File, texts_of};
 
 /// The section that holds a section for each source of outside events.
@@ -41,12 +43,6 @@ pub enum ConfigError {
 
 fn meant(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |key| format!(". Did you mean `{key}`?"))
-}
-
-/// What a project's own file says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ProjectConfig {
-    pub name: Option<String>,
 }
 
 /// Returns the settings that hold for the user whose file is at `file`, where `variable` looks up the
@@ -93,36 +89,38 @@ pub fn load(
     Ok(settings)
 }
 
-/// Returns what the project at `root` says of itself.
-pub fn load_project(root: &Path) -> Result<ProjectConfig, ConfigError> {
-    let file = root.join(".cmux/config.toml");
-    let mut config = ProjectConfig::default();
-    let written = read(&file)?;
+/// Returns what the project at `root` says of itself, trusted or not.
+pub fn load_project(root: &Path) -> Result<ProjectSettings, ConfigError> {
+    match project_files::read(root, &ProjectFile::Config)? {
+        Some(found) => read_project(root, &found),
+        None => Ok(ProjectSettings::default()),
+    }
+}
+
+/// Returns what the file that was found in the project at `root` says.
+pub fn read_project(root: &Path, found: &Found) -> Result<ProjectSettings, ConfigError> {
+    let path = &root.join(found.file.to_string());
+    let written = parse(path, &found.text)?;
+    let path = path.clone();
     if let Some(source) = written.sources.first() {
-        let (path, line, key) = (file, source.line, format!("webhooks.{}", source.name));
+        let (line, key) = (source.line, format!("webhooks.{}", source.name));
         return Err(ConfigError::UserOnly { path, line, key });
     }
-    if let Some(it) = written.kinds.first() {
-        let (path, line, key) = (file, it.line, format!("kinds.{}", it.kind));
-        return Err(ConfigError::UserOnly { path, line, key });
-    }
+    let mut settings = ProjectSettings::default();
     for entry in written.entries {
-        let (path, line) = (file.clone(), entry.line);
-        match (entry.key.scope, entry.value) {
-            (Scope::User, _) => {
+        let (path, line) = (path.clone(), entry.line);
+        match entry.key.scope {
+            Scope::User => {
                 return Err(ConfigError::UserOnly { path, line, key: entry.key.name.to_owned() });
             }
-            (Scope::Project, Value::Text(name)) => config.name = Some(name),
-            (
-                Scope::Project,
-                Value::Number(_) | Value::List(_) | Value::Table(_) | Value::Other,
-            ) => {
-                let why = format!("`{}` must be text", entry.key.name);
-                return Err(ConfigError::Value { path, line, why });
+            Scope::Project => {
+                let set = settings.set(entry.key.name, &entry.value);
+                set.map_err(|why| ConfigError::Value { path, line, why: why.to_string() })?;
             }
         }
     }
-    Ok(config)
+    settings.kinds = kinds::of_project(root, written.kinds);
+    Ok(settings)
 }
 
 /// What a file sets.
@@ -145,8 +143,13 @@ struct Entry {
 /// Returns what the file at `path` sets. A file that is not there sets nothing.
 fn read(path: &Path) -> Result<Written, ConfigError> {
     let Some((text, opened)) = written::open(path)? else { return Ok(Written::default()) };
-    let file = File { path, text: &text };
-    let mut written = Written { file: Some(opened), ..Written::default() };
+    Ok(Written { file: Some(opened), ..parse(path, &text)? })
+}
+
+/// Returns what the `text` of the file at `path` sets.
+fn parse(path: &Path, text: &str) -> Result<Written, ConfigError> {
+    let file = File { path, text };
+    let mut written = Written::default();
     file.walk("", file.table()?.get_ref(), &mut written)?;
     Ok(written)
 }
@@ -197,7 +200,8 @@ fn value(found: &DeValue<'_>) -> Value {
             texts.collect::<Option<_>>().map(Value::List)
         }
         DeValue::Table(table) => texts_of(table).map(Value::Table),
-        DeValue::Float(_) | DeValue::Boolean(_) | DeValue::Datetime(_) => None,
+        DeValue::Boolean(flag) => Some(Value::Flag(*flag)),
+        DeValue::Float(_) | DeValue::Datetime(_) => None,
     };
     read.unwrap_or(Value::Other)
 }
@@ -283,16 +287,43 @@ mod tests {
     }
 
     #[test]
-    fn a_project_may_name_itself_and_no_more() {
+    fn a_project_may_name_itself_and_say_which_agents_it_wants() {
         let root = tempfile::tempdir().unwrap();
-        let file = root.path().join(".cmux/config.toml");
         fs::create_dir(root.path().join(".cmux")).unwrap();
-        assert_eq!(load_project(root.path()).unwrap(), ProjectConfig::default());
-        fs::write(&file, "name = 'Shop'").unwrap();
-        assert_eq!(load_project(root.path()).unwrap().name.as_deref(), Some("Shop"));
-        fs::write(&file, "port = 80").unwrap();
-        let refused = load_project(root.path()).unwrap_err().to_string();
-        assert!(refused.contains("`port` can only be set in the user's own file"), "{refused}");
+        assert_eq!(load_project(root.path()).unwrap(), ProjectSettings::default());
+        let text = "name = 'Shop'\n[agents]\nkind = 'codex'\nsupervisor = false\n";
+        fs::write(root.path().join(".cmux/config.toml"), text).unwrap();
+        let said = load_project(root.path()).unwrap();
+        assert_eq!(said.name.as_deref(), Some("Shop"));
+        assert_eq!(said.agents.kind, Some("codex".parse().unwrap()));
+        assert_eq!(said.agents.supervisor, Some(false));
+    }
+
+    #[test]
+    fn what_a_project_may_not_say_is_told_with_its_line() {
+        for (text, expected) in [
+            ("port = 80", ":1: `port` can only be set in the user's own file"),
+            (
+                "\n[webhooks.ci]\nscheme = 'github'",
+                ":2: `webhooks.ci` can only be set in the user's",
+            ),
+            (
+                "[agents]\nkidn = 'x'",
+                ":2: there is no setting `agents.kidn`. Did you mean `agents.kind`?",
+            ),
+            ("[agents]\nkind = 'No Kind'", ":2: `agents.kind` must be the name of a kind"),
+            ("[agents]\nsupervisor = 1", ":2: `agents.supervisor` must be true or false"),
+            ("name = 1", ":1: `name` must be text"),
+            ("name = ", ":1: "),
+        ] {
+            let root = tempfile::tempdir().unwrap();
+            fs::create_dir(root.path().join(".cmux")).unwrap();
+            fs::write(root.path().join(".cmux/config.toml"), text).unwrap();
+            let refused = load_project(root.path()).unwrap_err().to_string();
+            assert!(refused.contains(expected), "{refused}");
+        }
+        check("[agents]\nkind = 'x'\n", ":2: `agents.kind` belongs into a project's");
+        check("port = true\n", ":1: `port` must be a whole number");
     }
 
     #[track_caller]

@@ -34,12 +34,16 @@ pub(crate) fn open(path: &Path) -> Result<Option<(String, fs::File)>, ConfigErro
     if bytes.len() as u64 > FILE_MAX {
         return Err(unreadable(io::Error::other("it is longer than 1 MiB")));
     }
-    let text = String::from_utf8(bytes).map_err(|error| ConfigError::Value {
+    Ok(Some((text(path, bytes)?, opened)))
+}
+
+/// Returns what was read from the file at `path` as text.
+pub(crate) fn text(path: &Path, bytes: Vec<u8>) -> Result<String, ConfigError> {
+    String::from_utf8(bytes).map_err(|error| ConfigError::Value {
         path: path.to_owned(),
         line: line(error.as_bytes(), error.utf8_error().valid_up_to()),
         why: "it is not UTF-8 here".to_owned(),
-    })?;
-    Ok(Some((text, opened)))
+    })
 }
 
 fn is_absent(error: io::ErrorKind) -> bool {

@@ -8,7 +8,7 @@ use cmux_core::time::Timestamp;
 use crate::events::Row;
 use crate::{
     Reader, StoreError, View, agents, chain, cursors, events, hooks, links, logs, migrate, misread,
-    projects, runs, sessions, settings, snapshots, tokens, wake, webhooks,
+    projects, runs, sessions, settings, snapshots, tokens, trust, wake, webhooks,
 };
 
 /// The most problems that are told.
@@ -91,8 +91,9 @@ fn read_all(view: View<'_>) -> Result<(), StoreError> {
     if migrate::version(view.db)? >= 3 {
         agents::all(view)?;
     }
-    if migrate::version(view.db)? >= 4 {
+    if migrate::version(view.db)? >= 6 {
         hooks::all(view)?;
+        trust::all(view)?;
     }
     Ok(())
 }

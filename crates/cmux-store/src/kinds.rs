@@ -1,11 +1,13 @@
 //! How each event is called and what it says, in JSON. Only here are core's events serialised.
 
+use cmux_core::digest::Digest;
 use cmux_core::event::{Actor, Event, StopReason, What};
 use cmux_core::hook::Told;
 use cmux_core::repair::{Repair, RepairSource};
 use cmux_core::session::{OverWhy, SessionHow};
 use cmux_core::snapshot::{Copied, SnapshotKind};
 use cmux_core::time::Timestamp;
+use cmux_core::trust::ProjectFile;
 use serde_json::{Value, json};
 
 /// Returns the name of what happened, `noun.verb`.
@@ -18,6 +20,8 @@ pub(crate) fn name(what: &What) -> &'static str {
         What::ProjectRemoved { .. } => "project.removed",
         What::ProjectMissing { .. } => "project.missing",
         What::ProjectFound { .. } => "project.found",
+        What::ProjectTrusted { .. } => "project.trusted",
+        What::ProjectUntrusted { .. } => "project.untrusted",
         What::SnapshotTaken { .. } => "snapshot.taken",
         What::SnapshotFailed { .. } => "snapshot.failed",
         What::AgentSpawned { .. } => "agent.spawned",
@@ -74,6 +78,8 @@ pub(crate) fn subject(event: &Event) -> Option<String> {
         | What::ProjectRemoved { .. }
         | What::ProjectMissing { .. }
         | What::ProjectFound { .. }
+        | What::ProjectTrusted { .. }
+        | What::ProjectUntrusted { .. }
         | What::SnapshotTaken { .. }
         | What::SnapshotFailed { .. }
         | What::LogArchived { .. }
@@ -116,6 +122,8 @@ pub(crate) fn data(what: &What) -> Value {
             json!({"name": name, "root": root})
         }
         What::ProjectMissing { root } | What::ProjectFound { root } => json!({"root": root}),
+        What::ProjectTrusted { files, folder } => trusted(files, *folder),
+        What::ProjectUntrusted { files, folder } => untrusted(files, *folder),
         What::SnapshotTaken { kind, copied } => taken(*kind, copied),
         What::SnapshotFailed { kind, why } => json!({"kind": snapshot_kind(*kind), "why": why}),
         What::AgentSpawned { name, role, kind, parent } => json!({
@@ -148,12 +156,10 @@ pub(crate) fn data(what: &What) -> Value {
         What::StoreFull { free_bytes } | What::StoreRoomAgain { free_bytes } => {
             json!({"free_bytes": free_bytes})
         }
-        What::TokenCreated { token, name, scope, expires_at } => json!({
-            "token": token.to_string(),
-            "name": name,
-            "scope": scope.to_string(),
-            "expires_at": expires_at.map(time),
-        }),
+        What::TokenCreated { token, name, scope, expires_at } => {
+            let (token, scope) = (token.to_string(), scope.to_string());
+            json!({"token": token, "name": name, "scope": scope, "expires_at": expires_at.map(time)})
+        }
         What::TokenRevoked { token, name } => json!({"token": token.to_string(), "name": name}),
         What::LinkMade { expires_at } => json!({"expires_at": time(*expires_at)}),
         What::LinkReused { session } => json!({"session": session.to_string()}),
@@ -196,6 +202,16 @@ fn hooked(told: &Told) -> Value {
         "at": time(told.at),
         "payload": told.payload.hex(),
     })
+}
+
+fn trusted(files: &[(ProjectFile, Digest)], folder: bool) -> Value {
+    let file = |(file, digest): &(ProjectFile, Digest)| json!({"path": file.to_string(), "digest": digest.hex()});
+    json!({"files": files.iter().map(file).collect::<Vec<_>>(), "folder": folder})
+}
+
+fn untrusted(files: &[ProjectFile], folder: bool) -> Value {
+    let files: Vec<_> = files.iter().map(ToString::to_string).collect();
+    json!({"files": files, "folder": folder})
 }
 
 fn taken(kind: SnapshotKind, copied: &Copied) -> Value {

@@ -25,6 +25,7 @@ pub mod snapshots;
 mod store;
 mod swap;
 pub mod tokens;
+pub mod trust;
 pub mod wake;
 pub mod webhooks;
 

@@ -16,10 +16,11 @@ const MIGRATIONS: [&str; KNOWN as usize] = [
     include_str!("../migrations/0003_agents.sql"),
     include_str!("../migrations/0004_adopted.sql"),
     include_str!("../migrations/0005_hooks.sql"),
+    include_str!("../migrations/0006_trust.sql"),
 ];
 
 /// The version that this cmux writes.
-pub(crate) const KNOWN: u32 = 5;
+pub(crate) const KNOWN: u32 = 6;
 
 /// Marks a file as cmux's: "cmux" in ASCII.
 const APPLICATION: i32 = 0x636d_7578;

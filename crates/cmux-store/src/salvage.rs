@@ -15,7 +15,7 @@ use crate::file::at;
 use crate::store::{connect, settle_on_close, tame};
 use crate::{
     StoreError, View, agents, hooks, links, logs, migrate, payloads, projects, runs, sessions,
-    settings, snapshots, tokens, webhooks,
+    settings, snapshots, tokens, trust, webhooks,
 };
 
 /// The most stretches of a table that are skipped before the rest of it is given up.
@@ -26,10 +26,12 @@ type MakesSense = fn(&rusqlite::Row<'_>) -> bool;
 
 /// Tables whose rows are carried over as they are. The log is carried over row by row; what is due when
 /// is planned anew, and cursors belong to the log that is over.
-const TABLES: [(&str, MakesSense); 11] = [
+const TABLES: [(&str, MakesSense); 13] = [
     ("projects", |row| projects::read(row).is_ok()),
-    // Projects come before the agents that work in them.
+    // Projects come before the agents that work in them, and before what is trusted of them.
     ("agents", |row| agents::read(row).is_ok()),
+    ("trusted_files", |row| trust::read_file(row).is_ok()),
+    ("trusted_folders", |row| trust::read_folder(row).is_ok()),
     ("settings", |row| settings::read(row).is_ok()),
     ("snapshots", |row| snapshots::read(row).is_ok()),
     ("payloads", |row| payloads::fits(row).unwrap_or(false)),

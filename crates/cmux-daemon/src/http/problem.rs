@@ -8,6 +8,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use cmux_core::principal::{Denial, Need, Principal};
 use cmux_core::report::Refused;
+use cmux_core::trust::BadTrust;
 use cmux_store::StoreError;
 use cmux_wire::problem::Problem;
 use tracing::error;
@@ -184,6 +185,10 @@ fn refusal(refused: &Refused, detail: String) -> Oops {
         | Refused::BadSetup(_)
         | Refused::BadToken(_)
         | Refused::BadWebhook(_) => Oops::bad_request(detail),
+        Refused::BadTrust(BadTrust::TooMany) => Oops::bad_request(detail),
+        Refused::BadTrust(BadTrust::Changed(_)) => {
+            Oops::new(StatusCode::CONFLICT, "changed", detail)
+        }
         Refused::WebhookConflict => Oops::new(StatusCode::CONFLICT, "conflict", detail),
         Refused::NameTaken(_) => Oops::new(StatusCode::CONFLICT, "name-taken", detail),
         Refused::NotBusy { .. } => Oops::new(StatusCode::CONFLICT, "not-busy", detail),

@@ -1,9 +1,10 @@
 //! The `[kinds.NAME]` of a file: how the user has kinds of agents started.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use cmux_core::kind::{BadKind, Kind};
-use cmux_core::settings::{KIND_KEYS, KINDS_MAX, KindSettings};
+use cmux_core::settings::{KIND_KEYS, KINDS_MAX, KindSettings, ProjectKind};
 use toml::de::DeValue;
 
 use super::{ConfigError, value};
@@ -11,9 +12,10 @@ use crate::written::File;
 
 /// What is said of a kind, and where.
 pub(super) struct Written {
-    pub(super) kind: Kind,
-    pub(super) line: usize,
-    settings: KindSettings,
+    kind: Kind,
+    /// As the user's file means it, and as a project's does.
+    user: KindSettings,
+    project: ProjectKind,
 }
 
 impl File<'_> {
@@ -34,37 +36,46 @@ impl File<'_> {
             let bad =
                 |why: BadKind| self.refused(line, format!("`kinds.{}`: {why}", name.get_ref()));
             let kind: Kind = name.get_ref().parse().map_err(bad)?;
-            let settings = self.kind(&kind, said.get_ref(), line)?;
-            Ok(Written { kind, line, settings })
+            self.kind(kind, said.get_ref(), line)
         });
         kinds.collect()
     }
 
-    fn kind(
-        &self,
-        kind: &Kind,
-        said: &DeValue<'_>,
-        line: usize,
-    ) -> Result<KindSettings, ConfigError> {
+    fn kind(&self, kind: Kind, said: &DeValue<'_>, line: usize) -> Result<Written, ConfigError> {
         let DeValue::Table(table) = said else {
             return Err(self.refused(line, format!("`kinds.{kind}` must be a section")));
         };
-        let mut settings = KindSettings::default();
+        let (mut user, mut project) = (KindSettings::default(), ProjectKind::default());
         for (key, found) in table {
             let (line, key) = (self.line(key.span().start), key.get_ref());
             if !KIND_KEYS.contains(&key.as_ref()) {
                 return Err(self.unknown(line, &format!("kinds.{kind}."), key, &KIND_KEYS));
             }
-            let set = settings.set(kind, key, &value(found.get_ref()));
+            let value = value(found.get_ref());
+            let set = user.set(&kind, key, &value).and_then(|()| project.set(&kind, key, &value));
             set.map_err(|why| self.refused(line, why.to_string()))?;
         }
-        Ok(settings)
+        Ok(Written { kind, user, project })
     }
 }
 
 /// Returns what is said of each kind, by its name.
 pub(super) fn by_name(written: Vec<Written>) -> BTreeMap<Kind, KindSettings> {
-    written.into_iter().map(|it| (it.kind, it.settings)).collect()
+    written.into_iter().map(|it| (it.kind, it.user)).collect()
+}
+
+/// Returns how the project at `root` wants each kind, by its name. A program that it names with a path has
+/// that path from the root on.
+pub(super) fn of_project(root: &Path, written: Vec<Written>) -> BTreeMap<Kind, ProjectKind> {
+    let rooted = |mut it: Written| {
+        if let Some(program) = it.project.command.as_mut().and_then(|words| words.first_mut())
+            && program.contains('/')
+        {
+            *program = root.join(&program).to_string_lossy().into_owned();
+        }
+        (it.kind, it.project)
+    };
+    written.into_iter().map(rooted).collect()
 }
 
 #[cfg(test)]
@@ -113,13 +124,25 @@ mod tests {
     }
 
     #[test]
-    fn a_project_does_not_say_how_agents_are_started() {
+    fn a_project_says_how_it_wants_agents_to_be_started() {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir(root.path().join(".cmux")).unwrap();
-        let text = "\n[kinds.claude]\ncommand = ['./evil']\n";
+        let text = "[kinds.claude]\ncommand = ['./tool', 'x/y']\nenv = { A = 's3cret' }\n\
+                    [kinds.codex]\ncommand = ['codex']\npermissions = 'ask'\n\
+                    [kinds.demo]\ncommand = ['/usr/bin/demo']\n";
         fs::write(root.path().join(".cmux/config.toml"), text).unwrap();
+        let said = load_project(root.path()).unwrap();
+        let command = |kind: &str| said.kinds[&kind.parse().unwrap()].command.clone().unwrap();
+        let own = root.path().join("./tool").display().to_string();
+        assert_eq!(command("claude"), [own, "x/y".to_owned()]);
+        assert_eq!([command("codex"), command("demo")], [["codex"], ["/usr/bin/demo"]]);
+        let codex = &said.kinds[&"codex".parse().unwrap()];
+        assert_eq!(codex.permissions, Some(Permissions::Ask));
+        assert!(!format!("{said:?}").contains("s3cret"));
+        fs::write(root.path().join(".cmux/config.toml"), "\n[kinds.claude]\nagrs = []\n").unwrap();
         let refused = load_project(root.path()).unwrap_err().to_string();
-        let expected = ":2: `kinds.claude` can only be set in the user's own file";
+        let expected =
+            ":3: there is no setting `kinds.claude.agrs`. Did you mean `kinds.claude.args`?";
         assert!(refused.contains(expected), "{refused}");
     }
 

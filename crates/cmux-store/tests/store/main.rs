@@ -12,6 +12,7 @@ mod hooks;
 mod log;
 mod nouns;
 mod repair;
+mod trust;
 mod versions;
 mod wal;
 mod world;

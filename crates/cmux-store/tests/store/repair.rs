@@ -16,7 +16,7 @@ use crate::world::{
     Dice, EVEN_LATER, LATER, NOW, PAGE, World, all, check_bytes, check_whole, filled, ids, log,
     said, tell,
 };
-use crate::{agents, doors};
+use crate::{agents, doors, trust};
 
 #[test]
 fn a_new_store_is_not_called_mended() {
@@ -213,6 +213,7 @@ fn a_row_that_the_core_cannot_express_costs_only_itself() {
         ("UPDATE webhooks SET source = CAST(x'ff' AS TEXT)", 5),
         ("UPDATE agents SET env = '[1]'", 5),
         ("UPDATE agents SET pid = NULL", 5),
+        ("UPDATE trusted_files SET path = '/etc/' || path", 5),
     ] {
         let world = World::with(&filled(200, 5));
         furnish(&mut world.open(), &long);
@@ -232,6 +233,7 @@ fn a_row_that_the_core_cannot_express_costs_only_itself() {
         assert_eq!(set.is_some(), !damage.contains("settings"), "{damage}");
         doors::check_salvaged(store.view(), damage);
         agents::check_salvaged(store.view(), damage);
+        trust::check_salvaged(store.view(), damage);
         drop(store);
         repair::mark(&world.path(), "and again").unwrap();
         let again = world.open_at(3, EVEN_LATER).unwrap();
@@ -460,6 +462,7 @@ fn furnish(store: &mut Store, body: &str) {
             cmux_store::snapshots::save(tx, &snapshot)?;
             doors::furnish(tx)?;
             agents::furnish(tx)?;
+            trust::furnish(tx)?;
             cursors::save(tx, "bus", Cursor { log: log(1), event: EventId(3) }, NOW)
         })
         .unwrap();
