@@ -23,6 +23,24 @@ impl Digest {
         &self.0
     }
 
+    /// Returns the digest that is written as `text`, in hexadecimal with small letters.
+    pub fn from_hex(text: &str) -> Option<Digest> {
+        let digit = |byte: u8| match byte {
+            b'0'..=b'9' => Some(byte - b'0'),
+            b'a'..=b'f' => Some(byte - b'a' + 10),
+            _ => None,
+        };
+        let mut bytes = [0; 32];
+        if text.len() != 2 * bytes.len() {
+            return None;
+        }
+        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+            let &[high, low] = pair else { return None };
+            *byte = digit(high)? << 4 | digit(low)?;
+        }
+        Some(Digest(bytes))
+    }
+
     /// Returns it in hexadecimal.
     pub fn hex(&self) -> String {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -48,6 +66,18 @@ mod tests {
         assert!(digest.hex().starts_with("ba7816bf") && digest.hex().len() == 64);
         assert_eq!(Digest::from_bytes(*digest.as_bytes()), digest);
         assert_ne!(Digest::of(b"abd"), digest);
+    }
+
+    #[test]
+    fn a_digest_is_read_as_it_is_written() {
+        let digest = Digest::of(b"abc");
+        assert_eq!(Digest::from_hex(&digest.hex()), Some(digest));
+        let long = format!("{}0", digest.hex());
+        let capital = digest.hex().to_uppercase();
+        let other = digest.hex().replace('a', "g");
+        for text in ["", "ba", &long, &capital, &other, &"ä".repeat(32)] {
+            assert_eq!(Digest::from_hex(text), None, "{text}");
+        }
     }
 
     #[test]

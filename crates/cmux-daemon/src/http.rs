@@ -21,6 +21,7 @@ mod stream;
 mod table;
 mod terminal;
 mod tokens;
+mod trust;
 mod webhooks;
 mod whoami;
 mod why;

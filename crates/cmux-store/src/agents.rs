@@ -169,7 +169,7 @@ pub(crate) fn read(row: &Row<'_>) -> Result<Agent, StoreError> {
             env: list(row, &id, "env", |text| serde_json::from_str(text))?,
             permanent: row.get("permanent")?,
         },
-        adopted: row.get("adopted")?,
+        adopted: flag_if_any(row, "adopted")?,
         created_at: Timestamp(row.get("created_at")?),
         intent: read_intent(row, &id)?,
         phase: read_phase(row, &id)?,
@@ -293,6 +293,14 @@ fn id_if_any<T: FromStr<Err = BadId>>(
         text => text?,
     };
     text.map(|text| text.parse().map_err(|bad| bad_row(id, bad))).transpose()
+}
+
+/// Returns the flag in a column that stores of earlier versions have not.
+fn flag_if_any(row: &Row<'_>, column: &str) -> Result<bool, StoreError> {
+    match row.get(column) {
+        Err(rusqlite::Error::InvalidColumnName(_)) => Ok(false),
+        flag => Ok(flag?),
+    }
 }
 
 fn time(row: &Row<'_>, column: &str) -> Result<Option<Timestamp>, StoreError> {

@@ -30,6 +30,7 @@ use crate::session::Sessions;
 use crate::store::{Archive, Audit, Backup, Check, NewArchive, NewBackup};
 use crate::stream::Stream;
 use crate::token::{MadeToken, NewToken, Tokens};
+use crate::trust::{NewTrust, Trust};
 use crate::who::Whoami;
 
 /// How long the daemon may take to answer, unless it is asked for something long.
@@ -157,6 +158,21 @@ impl Client {
     pub async fn remove_project(&self, id: &str) -> Result<(), ClientError> {
         let path = format!("/api/projects/{}", escape(id));
         self.ask(Method::DELETE, &path, None::<&()>).await.map(|_| ())
+    }
+
+    /// Asks what is trusted of a project's own files.
+    pub async fn trust(&self, project: &str) -> Result<Trust, ClientError> {
+        self.get(&trust_path(project)).await
+    }
+
+    /// Trusts files of a project as the person was shown them.
+    pub async fn trust_project(&self, project: &str, new: &NewTrust) -> Result<Trust, ClientError> {
+        self.send(Method::POST, &trust_path(project), Some(new)).await
+    }
+
+    /// Takes back all that is trusted of a project.
+    pub async fn distrust_project(&self, project: &str) -> Result<(), ClientError> {
+        self.ask(Method::DELETE, &trust_path(project), None::<&()>).await.map(|_| ())
     }
 
     pub async fn tokens(&self, after: Option<&str>) -> Result<Tokens, ClientError> {
@@ -383,6 +399,10 @@ impl EventQuery {
             ("log", self.log.as_deref()),
         ])
     }
+}
+
+fn trust_path(project: &str) -> String {
+    format!("/api/projects/{}/trust", escape(project))
 }
 
 /// Returns the query of a URL in which each of `fields` that has a value is set.

@@ -18,6 +18,7 @@ pub mod stream;
 pub mod terminal;
 pub mod time;
 pub mod token;
+pub mod trust;
 #[cfg(feature = "typescript")]
 pub mod typescript;
 pub mod webhook;

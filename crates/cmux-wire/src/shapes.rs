@@ -43,6 +43,9 @@ macro_rules! shapes {
             crate::token::Token,
             crate::token::TokenScope,
             crate::token::Tokens,
+            crate::trust::ProjectFile,
+            crate::trust::Standing,
+            crate::trust::Trust,
             crate::webhook::WebhookTaken,
             crate::who::Principal,
             crate::who::Whoami,
@@ -57,7 +60,9 @@ macro_rules! shapes {
             crate::session::Login,
             crate::store::NewArchive,
             crate::store::NewBackup,
-            crate::token::NewToken
+            crate::token::NewToken,
+            crate::trust::NewTrust,
+            crate::trust::ShownFile
         );
     };
 }

@@ -8,7 +8,7 @@ use cmux_wire::schema::{components, reference};
 use cmux_wire::time::Time;
 use cmux_wire::{
     agent, daemon, event, health, hook, kind, link, problem, project, session, store, terminal,
-    token, webhook, who, why,
+    token, trust, webhook, who, why,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -75,6 +75,8 @@ fn whatever_a_client_sends_is_refused_if_there_is_more_in_it_than_is_known() {
         unknown::<store::NewArchive>(json!({ "file": "/f", "keep_days": 1 })),
         unknown::<store::NewBackup>(json!({ "file": "/f" })),
         unknown::<token::NewToken>(json!({ "scope": "read" })),
+        unknown::<trust::NewTrust>(json!({ "files": [], "folder": true })),
+        unknown::<trust::ShownFile>(json!({ "path": "p", "digest": "d" })),
     ];
     for why in sent {
         assert!(why.contains("unknown field `more`"), "{why}");
@@ -95,6 +97,7 @@ fn samples() -> Vec<(&'static str, Value)> {
         said_of_kinds(),
         said_of_agents(),
         said_of_terminals(),
+        said_of_trust(),
         said_of_the_log(),
         said_of_the_store(),
         said_of_doors(),
@@ -250,6 +253,28 @@ fn said_of_terminals() -> Vec<(&'static str, Value)> {
         ("Saying", json!(saying)),
         ("Why", json!(why)),
         ("Terminal", json!(terminal)),
+    ]
+}
+
+fn said_of_trust() -> Vec<(&'static str, Value)> {
+    let file =
+        trust::ProjectFile { path: text(), digest: text(), standing: trust::Standing::Changed };
+    let trust = trust::Trust {
+        project: text(),
+        folder: true,
+        files: vec![file.clone()],
+        kind: None,
+        supervisor: Some(false),
+        refused: vec![text()],
+    };
+    let shown = trust::ShownFile { path: text(), digest: text() };
+    let new = trust::NewTrust { files: vec![shown.clone()], folder: false };
+    vec![
+        ("Standing", json!(file.standing)),
+        ("ProjectFile", json!(file)),
+        ("Trust", json!(trust)),
+        ("ShownFile", json!(shown)),
+        ("NewTrust", json!(new)),
     ]
 }
 

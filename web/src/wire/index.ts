@@ -363,6 +363,34 @@ export type Tokens = {
   next: string | null;
 };
 
+/** A file of a project that says what is done in it. */
+export type ProjectFile = {
+  /** Below the project's root. */
+  path: string;
+  /** The SHA-256 of what is in it, in hexadecimal. */
+  digest: string;
+  standing: Standing;
+};
+
+/** How a file stands with the person. */
+export type Standing = "trusted" | "changed" | "new";
+
+/** What is trusted of a project, and what of its own files acts. */
+export type Trust = {
+  /** The project's id. */
+  project: string;
+  /** Whether its agents may say, in a dialog of their CLI, that the person trusts the folder. */
+  folder: boolean;
+  /** Each file that says what is done in the project, as it is now. */
+  files: Array<ProjectFile>;
+  /** The kind of its agents that the project wants, if that is trusted. */
+  kind: string | null;
+  /** Whether the project wants a supervisor, if that is trusted. */
+  supervisor: boolean | null;
+  /** What is wrong with its files, each with its reason. It is not used. */
+  refused: Array<string>;
+};
+
 /** A delivery that was stored. */
 export type WebhookTaken = {
   /** The event that it became. */
@@ -474,4 +502,19 @@ export type NewToken = {
   scope: TokenScope;
   /** For how long it is good: 30 days unless it is said, and `null` for ever. */
   expires_in_s?: number | null;
+};
+
+/** Trusts files as the person was shown them. What was trusted before stays so. */
+export type NewTrust = {
+  files: Array<ShownFile>;
+  /** Whether agents may say, in a dialog of their CLI, that the person trusts the folder. */
+  folder: boolean;
+};
+
+/** A file as a person was shown it. */
+export type ShownFile = {
+  /** Below the project's root. */
+  path: string;
+  /** The SHA-256 of what was shown, in hexadecimal. */
+  digest: string;
 };

@@ -13,6 +13,7 @@ use cmux_wire::session::{self, Login, Session, Sessions};
 use cmux_wire::store::{Archive, Audit, Backup, Check, NewArchive, NewBackup};
 use cmux_wire::terminal::Terminal;
 use cmux_wire::token::{self, MadeToken, NewToken, Tokens};
+use cmux_wire::trust::{NewTrust, Trust};
 use cmux_wire::webhook::WebhookTaken;
 use cmux_wire::who::Whoami;
 use cmux_wire::why::Why;
@@ -21,7 +22,7 @@ use serde_json::Value;
 use crate::http::table::{Route, delete, get, post, show_document};
 use crate::http::{
     agents, events, health, hooks, kinds, metrics, pages, projects, sessions, status, store,
-    stream, terminal, tokens, webhooks, whoami, why,
+    stream, terminal, tokens, trust, webhooks, whoami, why,
 };
 
 /// Returns every route there is.
@@ -219,6 +220,23 @@ fn project_routes() -> Vec<Route> {
             .says("Forgets a project that has no agents. No file of it is touched.")
             .answers_nothing(204, "It is forgotten.")
             .refuses(&[409]),
+        get("/api/projects/{id}/trust", "showTrust", trust::show)
+            .needs(Need::Read)
+            .names(project::ID)
+            .says("What the person trusts of a project's own files, and of its folder.")
+            .answers::<Trust>(200, "What is trusted, and what of the files acts."),
+        post("/api/projects/{id}/trust", "trustProject", trust::approve)
+            .needs(Need::Person)
+            .names(project::ID)
+            .says("Trusts files of a project as the person was shown them.")
+            .takes::<NewTrust>()
+            .answers::<Trust>(200, "What is trusted from now on.")
+            .refuses(&[409]),
+        delete("/api/projects/{id}/trust", "distrustProject", trust::take_back)
+            .needs(Need::Person)
+            .names(project::ID)
+            .says("Takes back all that is trusted of a project. What runs already goes on.")
+            .answers_nothing(204, "Nothing of it is trusted any more."),
     ]
 }
 

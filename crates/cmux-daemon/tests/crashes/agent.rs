@@ -147,7 +147,9 @@ impl World {
                 | Ask::FollowLink { .. }
                 | Ask::OpenSession { .. }
                 | Ask::CloseSession { .. }
-                | Ask::TakeWebhook { .. } => true,
+                | Ask::TakeWebhook { .. }
+                | Ask::TrustProject { .. }
+                | Ask::DistrustProject { .. } => true,
             };
             assert!(is_well, "{fault:?}: {ask:?}: {answer:?}");
         }

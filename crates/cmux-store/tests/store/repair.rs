@@ -341,7 +341,7 @@ fn a_store_of_a_later_cmux_is_refused_and_not_touched() {
             Store::open(&world.path(), &world.backups(), log(2), LATER).map(drop).unwrap_err(),
             cmux_store::Reader::open(&world.path()).map(drop).unwrap_err(),
         ] {
-            assert!(matches!(refused, StoreError::TooNew { needed: 5, known: 4, .. }), "{refused}");
+            assert!(matches!(refused, StoreError::TooNew { needed: 7, known: 6, .. }), "{refused}");
             assert!(refused.to_string().contains("was written by a later cmux"), "{refused}");
         }
         check_bytes(&world.path(), &bytes);
