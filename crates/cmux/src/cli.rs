@@ -66,7 +66,7 @@ enum Command {
     /// Run, start and stop the daemon by itself
     #[command(subcommand)]
     Daemon(cmd::daemon::Daemon),
-    /// Add, list and forget projects
+    /// Add, list, trust and forget projects
     #[command(subcommand)]
     Project(cmd::project::Project),
     /// See which kinds of agents there are

@@ -12,6 +12,8 @@ mod guard;
 mod place;
 #[cfg(target_os = "linux")]
 mod say;
+#[cfg(target_os = "linux")]
+mod trust;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {

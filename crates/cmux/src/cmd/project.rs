@@ -7,11 +7,13 @@ use cmux_core::nearest::nearest;
 use cmux_drivers::folder;
 use cmux_wire::client::Client;
 use cmux_wire::project::{Project as Wire, Projects};
+use cmux_wire::trust::{ProjectFile, Standing, Trust};
 
 use crate::cli::{Common, wait};
 use crate::fail::{Code, Fail};
 use crate::place;
 use crate::say::{Say, Tone, clean, plain, toned};
+use crate::trust::{self, Answer};
 
 /// The folder that a command is called in.
 const HERE: &str = ".";
@@ -41,6 +43,27 @@ pub(crate) enum Project {
         /// Its id, name or folder; the one here unless it is said
         project: Option<String>,
     },
+    /// Show a project's own files, and trust them if you agree
+    #[command(
+        after_help = "What .cmux/config.toml and .cmux/roles/ say of commands, environment and roles \
+                            acts only once you trust those files, and no longer when they change. Permissions \
+                            they may narrow at once, and never widen.\n\nExits 5 if you do not agree.\n\n\
+                            Examples:\n  cmux project trust\n  cmux project trust shop --show\n  \
+                            cmux project trust --yes   for scripts, without looking"
+    )]
+    Trust {
+        /// Its id, name or folder; the one here unless it is said
+        project: Option<String>,
+        /// Agree without being asked
+        #[arg(long)]
+        yes: bool,
+        /// Take back all that you trusted. What runs already goes on
+        #[arg(long, conflicts_with = "yes")]
+        revoke: bool,
+        /// Show how each file stands, and ask nothing
+        #[arg(long, conflicts_with_all = ["yes", "revoke"])]
+        show: bool,
+    },
     /// Forget a project. No file of yours is deleted
     #[command(after_help = "Example:\n  cmux project remove shop")]
     Remove {
@@ -67,6 +90,19 @@ impl Project {
                     let wanted = project.unwrap_or_else(|| HERE.to_owned());
                     say.show(&find(&client, &wanted).await?, tell)
                 }
+                Project::Trust { project, yes, revoke, show } => {
+                    let wanted = project.unwrap_or_else(|| HERE.to_owned());
+                    let found = find(&client, &wanted).await?;
+                    let trust = if show {
+                        client.trust(&found.id).await?
+                    } else if revoke {
+                        client.distrust_project(&found.id).await?;
+                        client.trust(&found.id).await?
+                    } else {
+                        agreed(&client, &found, yes, say).await?
+                    };
+                    say.show(&trust, |it| tell_trust(it, say))
+                }
                 Project::Remove { project } => {
                     let found = find(&client, &project).await?;
                     client.remove_project(&found.id).await?;
@@ -74,6 +110,19 @@ impl Project {
                 }
             }
         })
+    }
+}
+
+/// Returns what is trusted of `project` once the person has agreed.
+async fn agreed(client: &Client, project: &Wire, yes: bool, say: Say) -> Result<Trust, Fail> {
+    let refused = |what: &str| Fail::new(Code::Refused, format!("{what}, and nothing was trusted"));
+    match trust::ask_once(client, project, yes, say).await? {
+        (trust, Answer::Settled | Answer::Agreed) => Ok(trust),
+        (_, Answer::Declined) => Err(refused("you did not agree")
+            .hint("what the files say is not used; `cmux project trust` asks again")),
+        (_, Answer::Nobody) => Err(refused("nobody can be asked: this is no terminal").hint(
+            "`cmux project trust --show` lists the files; once you have read them, `--yes` agrees",
+        )),
     }
 }
 
@@ -147,4 +196,23 @@ fn tell_all(projects: &Projects, say: Say) -> String {
         })
         .collect();
     say.table(&rows)
+}
+
+fn tell_trust(trust: &Trust, say: Say) -> String {
+    let folder = match trust.folder {
+        true => toned("trusted: agents may tell their CLI so", Tone::Good),
+        false => toned("not trusted: agents' CLIs ask you", Tone::Warning),
+    };
+    let file = |it: &ProjectFile| {
+        let standing = match it.standing {
+            Standing::Trusted => toned("trusted", Tone::Good),
+            Standing::Changed => toned("changed since you trusted it: not used", Tone::Warning),
+            Standing::New => toned("not trusted: not used", Tone::Warning),
+        };
+        vec![plain(&it.path), standing]
+    };
+    let mut rows = vec![vec![plain("this folder"), folder]];
+    rows.extend(trust.files.iter().map(file));
+    let refused = trust.refused.iter().map(|why| format!("not used: {}\n", clean(why)));
+    say.table(&rows) + &refused.collect::<String>()
 }

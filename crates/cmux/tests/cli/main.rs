@@ -11,6 +11,7 @@ mod password;
 mod projects;
 mod store;
 mod terminal;
+mod trust;
 
 use cmux_testkit::home::{Ran, TestHome};
 use serde_json::Value;

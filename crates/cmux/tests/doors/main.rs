@@ -18,6 +18,7 @@ mod projects;
 mod remote;
 mod roles;
 mod tenure;
+mod trust;
 
 /// The real program.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_cmux");
