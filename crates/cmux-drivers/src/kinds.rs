@@ -110,9 +110,16 @@ impl Kinds {
             known.settings = wanted.clone();
             return;
         }
+        let missing = self.missing(kind).unwrap_or_default();
+        self.refused
+            .push(format!("config.toml: [kinds.{kind}] is about no kind there is{missing}"));
+    }
+
+    /// Returns what was probably meant by `kind`, as the end of a sentence, if there is no such kind.
+    pub(crate) fn missing(&self, kind: &Kind) -> Option<String> {
         let meant = self.nearest(kind.as_str());
         let meant = meant.map_or_else(String::new, |meant| format!(". Did you mean `{meant}`?"));
-        self.refused.push(format!("config.toml: [kinds.{kind}] is about no kind there is{meant}"));
+        (!self.known.contains_key(kind)).then_some(meant)
     }
 
     /// Returns which kinds are on this machine, by looking along `path`. Each is asked for its version,

@@ -9,6 +9,7 @@ use cmux_core::settings::{KindSettings, ProjectAgents, ProjectSettings, narrowed
 use cmux_core::trust::{ProjectFile, Standing, Trust};
 
 use crate::config::{ConfigError, read_project};
+use crate::kinds::Kinds;
 use crate::project_files::{self, ProjectFiles};
 
 /// What an agent is launched with.
@@ -100,13 +101,17 @@ pub fn project_agents(
     root: &Path,
     files: &ProjectFiles,
     trust: &Trust,
+    kinds: &Kinds,
 ) -> (ProjectAgents, Vec<String>) {
     let mut agents = ProjectAgents::default();
     let mut wrong = Vec::new();
     for found in &files.found {
         match &found.file {
             ProjectFile::Config => match read_project(root, found) {
-                Ok(said) => agents = said.agents.acting(trust.standing(&found.file, &found.digest)),
+                Ok(said) => {
+                    wrong.extend(missing_kinds(&said, kinds));
+                    agents = said.agents.acting(trust.standing(&found.file, &found.digest));
+                }
                 Err(error) => wrong.push(error.to_string()),
             },
             ProjectFile::Role(_) => {
@@ -116,6 +121,17 @@ pub fn project_agents(
         }
     }
     (agents, wrong)
+}
+
+/// Returns what a project says of kinds that there are not.
+fn missing_kinds(said: &ProjectSettings, kinds: &Kinds) -> Vec<String> {
+    let wanted = said.agents.kind.iter().map(|kind| (format!("`agents.kind` = \"{kind}\""), kind));
+    let told = said.kinds.keys().map(|kind| (format!("[kinds.{kind}]"), kind));
+    let missing = |(what, kind): (String, &Kind)| {
+        let meant = kinds.missing(kind)?;
+        Some(format!("{}: {what} is about no kind there is{meant}", ProjectFile::Config))
+    };
+    wanted.chain(told).filter_map(missing).collect()
 }
 
 /// Returns what the configuration of the project at `root` says, and how it stands.
@@ -131,6 +147,7 @@ fn config(root: &Path, trust: &Trust) -> Result<(ProjectSettings, Standing), Con
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::fs;
 
     use cmux_core::kind::Permissions;
@@ -216,12 +233,20 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         write(&root, CONFIG, "[agents]\nkind = 'codex'\nsupervisor = false\n");
         let wanted = |trust: &Trust| {
-            project_agents(root.path(), &project_files::read_all(root.path()), trust)
+            let kinds = Kinds::load(Path::new("/no/such/place"), &BTreeMap::new());
+            project_agents(root.path(), &project_files::read_all(root.path()), trust, &kinds)
         };
         assert_eq!(wanted(&Trust::default()), (ProjectAgents::default(), Vec::new()));
         let (agents, wrong) = wanted(&trusted(&root));
         assert_eq!(agents.kind, Some("codex".parse().unwrap()));
         assert_eq!((agents.supervisor, wrong.len()), (Some(false), 0));
+        write(&root, CONFIG, "[agents]\nkind = 'zzz'\n[kinds.cluade]\n[kinds.claude]\n");
+        let (_, wrong) = wanted(&Trust::default());
+        let [zzz, cluade] = &wrong[..] else { panic!("{wrong:?}") };
+        assert!(zzz.ends_with("`agents.kind` = \"zzz\" is about no kind there is"), "{zzz}");
+        assert!(
+            cluade.ends_with("[kinds.cluade] is about no kind there is. Did you mean `claude`?")
+        );
         write(&root, CONFIG, "[agents]\nkidn = 'codex'\n");
         write(&root, WORKER, "");
         let (agents, wrong) = wanted(&trusted(&root));

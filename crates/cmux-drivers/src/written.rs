@@ -14,6 +14,9 @@ use crate::config::ConfigError;
 /// The longest file that is read, in bytes.
 const FILE_MAX: u64 = 1 << 20;
 
+/// How much of a key that is not known is shown, in characters.
+const KEY_SHOWN: usize = 100;
+
 /// A file and what is written in it.
 #[derive(Clone, Copy)]
 pub(crate) struct File<'a> {
@@ -80,6 +83,8 @@ impl<'a> File<'a> {
         key: &str,
         known: &[&str],
     ) -> ConfigError {
+        // A key may be as long as the file.
+        let key: &str = &key.chars().take(KEY_SHOWN).collect::<String>();
         let full = |key: &str| format!("{prefix}{key}");
         let nearest = nearest(key, known.iter().copied()).map(full);
         ConfigError::Unknown { path: self.path.to_owned(), line, key: full(key), nearest }

@@ -11,6 +11,7 @@ use cmux_core::digest::Digest;
 use cmux_core::project::ProjectId;
 use cmux_core::report::{Answer, Ask, Refused, Report};
 use cmux_core::trust::{BadFile, ProjectFile, Standing, Trust, check_shown};
+use cmux_drivers::kinds::Kinds;
 use cmux_drivers::launch_settings::project_agents;
 use cmux_drivers::project_files::{self, ProjectFiles};
 use cmux_store::{projects, trust};
@@ -68,10 +69,11 @@ pub(crate) async fn take_back(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The files of a project, as they are now.
+/// The files of a project, as they are now, and the kinds that they may be about.
 struct FoundFiles {
     root: String,
     files: ProjectFiles,
+    kinds: Kinds,
 }
 
 async fn find(app: &App, id: &ProjectId) -> Result<FoundFiles, Oops> {
@@ -80,9 +82,10 @@ async fn find(app: &App, id: &ProjectId) -> Result<FoundFiles, Oops> {
     let missing = || Oops::from(Denied::Refused(Refused::NoProject(id.clone())));
     let root = project.ok_or_else(missing)?.root;
     // A disk may take its time.
+    let (folder, settings) = (app.facts.home.agents(), app.kinds.clone());
     let read = spawn_blocking(move || {
         let files = project_files::read_all(Path::new(&root));
-        FoundFiles { root, files }
+        FoundFiles { root, files, kinds: Kinds::load(&folder, &settings) }
     });
     read.await.map_err(|error| Oops::internal("unread", &error))
 }
@@ -90,7 +93,8 @@ async fn find(app: &App, id: &ProjectId) -> Result<FoundFiles, Oops> {
 impl FoundFiles {
     /// Returns what is trusted of them, as clients see it.
     fn say(&self, id: &ProjectId, trust: &Trust) -> wire::Trust {
-        let (agents, wrong) = project_agents(Path::new(&self.root), &self.files, trust);
+        let root = Path::new(&self.root);
+        let (agents, wrong) = project_agents(root, &self.files, trust, &self.kinds);
         let file = |found: &project_files::Found| wire::ProjectFile {
             path: found.file.to_string(),
             digest: found.digest.hex(),

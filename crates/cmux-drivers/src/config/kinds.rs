@@ -33,8 +33,8 @@ impl File<'_> {
         }
         let kinds = table.iter().map(|(name, said)| {
             let line = self.line(name.span().start);
-            let bad =
-                |why: BadKind| self.refused(line, format!("`kinds.{}`: {why}", name.get_ref()));
+            let shown: String = name.get_ref().chars().take(64).collect();
+            let bad = |why: BadKind| self.refused(line, format!("`kinds.{shown}`: {why}"));
             let kind: Kind = name.get_ref().parse().map_err(bad)?;
             self.kind(kind, said.get_ref(), line)
         });
