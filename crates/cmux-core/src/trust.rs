@@ -124,8 +124,8 @@ pub enum BadTrust {
     #[error("at most {FILES_MAX} files can be trusted at once")]
     TooMany,
     #[error(
-        "`{0}` is not as it was shown: it was changed meanwhile, or is gone. Look at it again (`cmux \
-         project trust`), and nothing was trusted until then"
+        "`{0}` is not as it was shown: it was changed meanwhile, or is gone. Nothing was trusted; `cmux \
+         project trust` shows it as it is now"
     )]
     Changed(ProjectFile),
 }
