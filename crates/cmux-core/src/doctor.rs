@@ -3,9 +3,6 @@
 use crate::disk::refuses;
 use crate::time::Timestamp;
 
-/// The oldest tmux that will do.
-const TMUX_MIN: (u32, u32) = (3, 2);
-
 /// The room below which a disk is nearly full, in bytes.
 const ROOM_MIN: u64 = 1 << 30;
 
@@ -15,11 +12,10 @@ const AHEAD_MAX_MS: i64 = 60_000;
 /// All that was found out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// What tmux says of its version, if it is there.
-    pub tmux: Option<String>,
+    pub tmux: TmuxState,
     pub git: Option<String>,
     /// The kinds of agents that cmux knows, each with what it says of its version if it is there.
-    pub agents: Vec<(&'static str, Option<String>)>,
+    pub agents: Vec<(String, Option<String>)>,
     pub home: String,
     /// Why the home cannot be used, if that is so.
     pub home_error: Option<String>,
@@ -39,6 +35,23 @@ pub struct Facts {
     /// When the newest event was written.
     pub newest_event: Option<Timestamp>,
     pub store_trouble: Vec<String>,
+}
+
+/// Which tmux there is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum TmuxState {
+    #[default]
+    Absent,
+    TooOld {
+        found: String,
+    },
+    /// It says this when it is asked for its version.
+    Garbled {
+        said: String,
+    },
+    Found {
+        version: String,
+    },
 }
 
 /// Who has the port.
@@ -108,7 +121,7 @@ impl Finding {
 /// Returns what is to be said of `facts`.
 pub fn judge(facts: &Facts) -> Vec<Finding> {
     vec![
-        tmux(facts.tmux.as_deref()),
+        tmux(&facts.tmux),
         git(facts.git.as_deref()),
         agents(&facts.agents),
         config(facts.config_error.as_deref()),
@@ -122,24 +135,23 @@ pub fn judge(facts: &Facts) -> Vec<Finding> {
     ]
 }
 
-fn tmux(found: Option<&str>) -> Finding {
-    let remedy = "install it with the system's packages, e.g. `apt install tmux`";
-    let Some(said) = found else { return Finding::bad("tmux", "not found", remedy) };
-    match version(said) {
-        Some(version) if version < TMUX_MIN => {
-            let (major, minor) = TMUX_MIN;
-            Finding::bad("tmux", format!("{said} is too old: {major}.{minor} is needed"), remedy)
+fn tmux(state: &TmuxState) -> Finding {
+    match state {
+        TmuxState::Found { version } => Finding::good("tmux", format!("tmux {version}")),
+        TmuxState::Absent => {
+            let remedy = "install it with the system's packages, e.g. `apt install tmux`";
+            Finding::bad("tmux", "not found", remedy)
         }
-        // A version that cannot be read, such as `tmux master`, is a newer one.
-        Some(_) | None => Finding::good("tmux", said),
+        TmuxState::TooOld { found } => {
+            let remedy = "upgrade it, from the system's backports or https://github.com/tmux/tmux";
+            Finding::bad("tmux", format!("{found} is too old: 3.2 is needed"), remedy)
+        }
+        TmuxState::Garbled { said } => {
+            let remedy = "run `tmux -V` and see what is wrong: the first tmux on PATH may be broken, or \
+                          another program";
+            Finding::bad("tmux", format!("it cannot tell its version, but says `{said}`"), remedy)
+        }
     }
-}
-
-/// Returns the major and minor number in what a program says of its version.
-fn version(said: &str) -> Option<(u32, u32)> {
-    let start = said.find(|c: char| c.is_ascii_digit())?;
-    let mut numbers = said[start..].split(|c: char| !c.is_ascii_digit());
-    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
 fn git(found: Option<&str>) -> Finding {
@@ -152,14 +164,15 @@ fn git(found: Option<&str>) -> Finding {
     }
 }
 
-fn agents(kinds: &[(&'static str, Option<String>)]) -> Finding {
+fn agents(kinds: &[(String, Option<String>)]) -> Finding {
     let found: Vec<String> = kinds
         .iter()
         .filter_map(|(kind, said)| said.as_ref().map(|said| format!("{kind} ({said})")))
         .collect();
     if found.is_empty() {
-        let known: Vec<&str> = kinds.iter().map(|(kind, _)| *kind).collect();
-        let remedy = "install one of them and log in to it once by hand";
+        let known: Vec<&str> = kinds.iter().map(|(kind, _)| kind.as_str()).collect();
+        let remedy =
+            "install one of them and log in to it once by hand: `cmux agent kinds` tells how";
         return Finding::warning("agents", format!("none of {} found", known.join(", ")), remedy);
     }
     Finding::good("agents", found.join(", "))
@@ -282,17 +295,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tmux_that_is_missing_or_too_old_is_bad() {
-        for (said, level) in [
-            (None, Level::Bad),
-            (Some("tmux 3.1c"), Level::Bad),
-            (Some("tmux 2.9"), Level::Bad),
-            (Some("tmux 3.2"), Level::Good),
-            (Some("tmux 3.3a"), Level::Good),
-            (Some("tmux next-3.8"), Level::Good),
-            (Some("tmux master"), Level::Good),
+    fn a_tmux_that_is_missing_too_old_or_broken_is_bad_each_in_its_own_words() {
+        let text = |it: &str| it.to_owned();
+        for (state, level, told) in [
+            (TmuxState::Absent, Level::Bad, "not found"),
+            (TmuxState::TooOld { found: text("3.1c") }, Level::Bad, "3.1c is too old"),
+            (TmuxState::Garbled { said: text("Killed") }, Level::Bad, "`Killed`"),
+            (TmuxState::Found { version: text("3.5a") }, Level::Good, "tmux 3.5a"),
         ] {
-            assert_eq!(tmux(said).level, level, "{said:?}");
+            let finding = tmux(&state);
+            assert_eq!(finding.level, level, "{state:?}");
+            assert!(finding.detail.contains(told), "{finding:?}");
         }
     }
 
@@ -318,7 +331,7 @@ mod tests {
             daemon: DaemonState::Silent { pid: 1 },
             newest_event: Some(Timestamp(1_000_000)),
             store_trouble: vec!["damaged".to_owned()],
-            agents: vec![("claude", None)],
+            agents: vec![("claude".to_owned(), None)],
             ..Facts::default()
         };
         for finding in judge(&facts) {

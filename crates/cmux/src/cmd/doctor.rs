@@ -1,18 +1,21 @@
 //! `cmux doctor`: everything that cmux depends on.
 
 use std::env;
+use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::process::ExitCode;
-use std::thread::{self, ScopedJoinHandle};
+use std::thread;
 
-use cmux_core::doctor::{DaemonState, Facts, Finding, Level, PortState, judge};
+use cmux_core::doctor::{DaemonState, Facts, Finding, Level, PortState, TmuxState, judge};
 use cmux_core::settings::Settings;
 use cmux_core::time::Timestamp;
 use cmux_daemon::boot;
 use cmux_drivers::home::Home;
+use cmux_drivers::kinds::{Found, Kinds};
 use cmux_drivers::lock::{self, Role};
 use cmux_drivers::process::port_holder;
+use cmux_drivers::tmux::{TmuxError, version};
 use cmux_drivers::{clock, disk, tools};
 use cmux_wire::client::EventQuery;
 use serde::Serialize;
@@ -22,15 +25,8 @@ use crate::fail::Fail;
 use crate::place;
 use crate::say::{Say, Tone, plain, toned};
 
-/// The agents that cmux knows, and the programs that they are.
-const AGENTS: [(&str, &str); 6] = [
-    ("claude", "claude"),
-    ("codex", "codex"),
-    ("gemini", "gemini"),
-    ("opencode", "opencode"),
-    ("hermes", "hermes"),
-    ("antigravity", "agy"),
-];
+/// The kind that is on every machine, and no agent CLI.
+const SHELL: &str = "shell";
 
 #[derive(Debug, Serialize)]
 struct Report {
@@ -63,7 +59,7 @@ fn look(home: &Home) -> Facts {
     let config_error =
         config_error.or(boot::may_open(home, &settings).err().map(|it| it.to_string()));
     let is_there = home.root().exists();
-    let tools = Tools::look();
+    let tools = Tools::look(&Kinds::load(&home.agents(), &settings.kinds));
     let mut facts = Facts {
         tmux: tools.tmux,
         git: tools.git,
@@ -85,26 +81,61 @@ fn look(home: &Home) -> Facts {
     facts
 }
 
-/// The programs that cmux works with, each with what it says of its version.
+/// The programs that cmux works with.
 struct Tools {
-    tmux: Option<String>,
+    tmux: TmuxState,
     git: Option<String>,
-    agents: Vec<(&'static str, Option<String>)>,
+    /// The kinds of agents that are programs of their own, each with what it says of its version.
+    agents: Vec<(String, Option<String>)>,
 }
 
 impl Tools {
     /// Asks all of them at once: some take a second to say their version.
-    fn look() -> Tools {
+    fn look(kinds: &Kinds) -> Tools {
+        let path = env::var_os("PATH").unwrap_or_default();
         thread::scope(|scope| {
-            let ask = |name, argument| scope.spawn(move || version_of(name, argument));
-            let (tmux, git) = (ask("tmux", "-V"), ask("git", "--version"));
-            let agents = AGENTS.map(|(kind, name)| (kind, ask(name, "--version")));
-            // One that cannot be asked has not been found.
-            let heard = |asked: ScopedJoinHandle<'_, _>| asked.join().unwrap_or(None);
-            let agents = agents.into_iter().map(|(kind, asked)| (kind, heard(asked))).collect();
-            Tools { tmux: heard(tmux), git: heard(git), agents }
+            let tmux = scope.spawn(|| tmux(&path));
+            let git = scope.spawn(|| version_of("git", "--version"));
+            let found = kinds.look(&path);
+            let is_agent = |found: &&Found| {
+                let known = kinds.get(&found.kind).map(|known| &known.manifest.find);
+                found.kind.as_str() != SHELL && known.is_some_and(|find| find.program.is_some())
+            };
+            let agents = found.iter().filter(is_agent);
+            let agents = agents.map(|found| (found.kind.to_string(), said(found)));
+            Tools {
+                agents: agents.collect(),
+                // One that cannot be asked has not been found.
+                tmux: tmux.join().unwrap_or_default(),
+                git: git.join().unwrap_or(None),
+            }
         })
     }
+}
+
+fn tmux(path: &OsStr) -> TmuxState {
+    match version::find(path) {
+        Ok(found) => TmuxState::Found { version: found.version.to_string() },
+        Err(TmuxError::TooOld { found }) => TmuxState::TooOld { found },
+        Err(TmuxError::Garbled(said)) => TmuxState::Garbled { said },
+        Err(
+            TmuxError::Absent
+            | TmuxError::NoServer
+            | TmuxError::NoPane(_)
+            | TmuxError::Refused(_)
+            | TmuxError::Gone
+            | TmuxError::Late
+            | TmuxError::Unusable { .. }
+            | TmuxError::Text(_),
+        ) => TmuxState::Absent,
+    }
+}
+
+/// Returns what a program says of its version, if it is there.
+fn said(found: &Found) -> Option<String> {
+    let program = found.program.as_ref()?;
+    let said = found.version.clone();
+    Some(said.unwrap_or_else(|| format!("{}, version unknown", program.display())))
 }
 
 /// Adds what the daemon has to say, if there is one.
