@@ -37,15 +37,20 @@ pub(crate) struct Common {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Start cmux for the project here
-    #[command(after_help = "Safe to repeat: what runs already keeps running.\n\nExamples:\n  \
-                      cd ~/shop && cmux up\n  cmux up --open   and open the dashboard")]
-    Up(cmd::up::Up),
-    /// Stop cmux
     #[command(
-        after_help = "Example:\n  cmux down --all   stop the daemon and everything it started"
+        after_help = "Starts the daemon, adds the project, and launches its supervisor. Safe to \
+                      repeat: what runs already keeps running, and what was stopped is brought back.\n\n\
+                      Examples:\n  cd ~/shop && cmux up\n  cmux up --kind codex\n  \
+                      cmux up --open   and open the dashboard"
+    )]
+    Up(cmd::up::Up),
+    /// Stop the agents of the project here
+    #[command(
+        after_help = "Returns when nothing of them is left, and says what could not be stopped.\n\n\
+                      Examples:\n  cmux down\n  cmux down --all   those of every project, and the daemon"
     )]
     Down(cmd::down::Down),
-    /// Show the daemon, the store and the projects at a glance
+    /// Show the daemon, the store, the projects and their agents at a glance
     #[command(
         after_help = "Exits 3 if no daemon runs.\n\nExample:\n  cmux status --json | jq .projects"
     )]
@@ -69,7 +74,7 @@ enum Command {
     /// Add, list, trust and forget projects
     #[command(subcommand)]
     Project(cmd::project::Project),
-    /// See which kinds of agents there are
+    /// Launch, watch, stop and forget agents
     #[command(subcommand)]
     Agent(cmd::agent::Agent),
     /// Make, list and revoke tokens for scripts that use the API

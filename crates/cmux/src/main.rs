@@ -13,6 +13,8 @@ mod place;
 #[cfg(target_os = "linux")]
 mod say;
 #[cfg(target_os = "linux")]
+mod spin;
+#[cfg(target_os = "linux")]
 mod trust;
 
 #[cfg(target_os = "linux")]

@@ -10,7 +10,8 @@ use cmux_drivers::{config, folder};
 use cmux_wire::client::Client;
 use cmux_wire::project::NewProject;
 
-use crate::fail::Fail;
+use crate::cmd;
+use crate::fail::{Code, Fail};
 
 /// How long a daemon may take to say how it is.
 const GLANCE_WITHIN: Duration = Duration::from_secs(5);
@@ -59,6 +60,29 @@ pub(crate) fn client(home: &Home) -> Client {
 /// Returns a way to the daemon of `home` for whoever only wants to know how it is.
 pub(crate) fn glance(home: &Home) -> Client {
     client(home).patient(GLANCE_WITHIN)
+}
+
+/// Refuses whoever is below an agent what only a person may do.
+pub(crate) fn require_person(what: &str) -> Result<(), Fail> {
+    let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
+    if !is_set("CMUX_RUN") {
+        return Ok(());
+    }
+    let who =
+        env::var("CMUX_AGENT_NAME").map_or_else(|_| "an agent".to_owned(), |it| format!("`{it}`"));
+    Err(Fail::new(Code::Refused, format!("an agent may not {what}, and this is below {who}"))
+        .hint("that is for the person to do, from a terminal that no agent has started"))
+}
+
+/// Returns the id of the project that `named` means: by its id, its name or its folder. Unless it is
+/// said, that is the agent's that this is below, or the one here.
+pub(crate) async fn project_id(client: &Client, named: Option<&str>) -> Result<String, Fail> {
+    let own = env::var("CMUX_PROJECT").ok().filter(|own| !own.is_empty());
+    match (named, own) {
+        (None, Some(own)) => Ok(own),
+        (Some(named), _) => Ok(cmd::project::find(client, named).await?.id),
+        (None, None) => Ok(cmd::project::find(client, cmd::project::HERE).await?.id),
+    }
 }
 
 /// Returns what is to be said of the project that `folder` belongs to, to have it added.

@@ -4,9 +4,10 @@
 
 use std::env;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 
 use serde::Serialize;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::fail::Fail;
 
@@ -137,6 +138,28 @@ pub(crate) fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() || turns(c) { '\u{fffd}' } else { c }).collect()
 }
 
+/// Returns as much of `text` as there is room for, with a mark where it was cut.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut room = width.saturating_sub(1);
+    let fits = |c: &char| {
+        let taken = c.width().unwrap_or(0);
+        let fits = taken <= room;
+        room = room.saturating_sub(taken);
+        fits
+    };
+    let kept: String = text.chars().take_while(fits).collect();
+    if width == 0 { String::new() } else { format!("{}…", kept.trim_end()) }
+}
+
+/// Returns how many columns the terminal at `place` has, if it is one and tells.
+pub(crate) fn width(place: &impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(place).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
 /// Returns how long so many milliseconds are, in the unit that suits them.
 pub(crate) fn span(millis: i64) -> String {
     let seconds = millis.max(0) / 1000;
@@ -191,6 +214,22 @@ mod tests {
             assert_eq!(shown.chars().count(), trick.chars().count());
         }
         assert_eq!(clean("#{pane_pid} größer 日本 '\"`$(x)"), "#{pane_pid} größer 日本 '\"`$(x)");
+    }
+
+    #[test]
+    fn what_has_no_room_is_cut_where_it_can_be_seen() {
+        for (text, width, expected) in [
+            ("abc", 3, "abc"),
+            ("abcd", 3, "ab…"),
+            ("a bcd", 3, "a…"),
+            ("日本語", 5, "日本…"),
+            ("日本語", 4, "日…"),
+            ("abc", 1, "…"),
+            ("abc", 0, ""),
+            ("", 0, ""),
+        ] {
+            assert_eq!(cut(text, width), expected, "{text} in {width}");
+        }
     }
 
     #[test]

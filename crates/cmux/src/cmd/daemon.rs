@@ -61,9 +61,18 @@ impl Daemon {
         let home = place::home(common.home.as_deref())?;
         match self {
             Daemon::Run(run) => run.run(home),
-            Daemon::Start => show(&start::start(&home)?, say),
-            Daemon::Stop => say.show(&stop::stop(&home)?, stop::tell),
-            Daemon::Restart => restart(&home, say),
+            Daemon::Start => {
+                place::require_person("start a daemon")?;
+                show(&start::start(&home)?, say)
+            }
+            Daemon::Stop => {
+                place::require_person("stop the daemon")?;
+                say.show(&stop::stop(&home)?, stop::tell)
+            }
+            Daemon::Restart => {
+                place::require_person("restart the daemon")?;
+                restart(&home, say)
+            }
             Daemon::Status => show(&status(&home)?, say),
         }
     }

@@ -97,7 +97,7 @@ async fn follow(client: &Client, mut query: EventQuery, say: Say) -> Result<(), 
 }
 
 /// Returns whether it may be otherwise in a moment: the daemon starts or stops, or has too much to do.
-fn passes(error: &ClientError) -> bool {
+pub(crate) fn passes(error: &ClientError) -> bool {
     match error {
         ClientError::NoDaemon | ClientError::Broken(_) | ClientError::TimedOut(_) => true,
         ClientError::Refused(problem) => matches!(problem.status, 429 | 503),

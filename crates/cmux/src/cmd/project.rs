@@ -16,7 +16,7 @@ use crate::say::{Say, Tone, clean, plain, toned};
 use crate::trust::{self, Answer};
 
 /// The folder that a command is called in.
-const HERE: &str = ".";
+pub(crate) const HERE: &str = ".";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Project {
@@ -137,7 +137,7 @@ async fn all(client: &Client) -> Result<Vec<Wire>, Fail> {
 }
 
 /// Returns the project that `wanted` means: by id, by folder, or by a name that only one has.
-async fn find(client: &Client, wanted: &str) -> Result<Wire, Fail> {
+pub(crate) async fn find(client: &Client, wanted: &str) -> Result<Wire, Fail> {
     let projects = all(client).await?;
     let root = folder::project_root(Path::new(wanted)).ok();
     let by_id = projects.iter().find(|it| it.id == wanted || it.root == wanted);

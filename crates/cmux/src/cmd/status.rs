@@ -1,11 +1,17 @@
 //! `cmux status`: everything at a glance.
 
+use cmux_wire::agent::Agent;
 use cmux_wire::daemon::Status;
 
 use crate::cli::{Common, wait};
+use crate::cmd::agent::list::{needs_person, order};
+use crate::cmd::agent::show::phase;
 use crate::fail::Fail;
 use crate::place;
 use crate::say::{Cell, Say, Tone, clean, count, plain, size, span, toned};
+
+/// How many of those who need somebody are named.
+const NAMED_MAX: usize = 5;
 
 pub(crate) fn run(common: &Common, say: Say) -> Result<(), Fail> {
     let home = place::home(common.home.as_deref())?;
@@ -13,8 +19,8 @@ pub(crate) fn run(common: &Common, say: Say) -> Result<(), Fail> {
     say.show(&status, |it| tell(it, say))
 }
 
-/// Returns `status` of the daemon of `home` in words.
-pub(crate) fn tell(status: &Status, say: Say) -> String {
+/// Returns `status` in words.
+fn tell(status: &Status, say: Say) -> String {
     let mut text = say.table(&[daemon_row(status), store_row(status), projects_row(status)]);
     let rows: Vec<Vec<Cell>> = status
         .projects
@@ -22,7 +28,8 @@ pub(crate) fn tell(status: &Status, say: Say) -> String {
         .map(|project| {
             let missing = project.missing_since.map(|_| toned("folder is missing", Tone::Bad));
             let cells = [plain("  "), toned(&project.id, Tone::Strong), plain(&project.name)];
-            cells.into_iter().chain([plain(&project.root)]).chain(missing).collect()
+            let team = team(status.agents.iter().filter(|agent| agent.project == project.id));
+            cells.into_iter().chain([plain(&project.root), team]).chain(missing).collect()
         })
         .collect();
     text += &say.table(&rows);
@@ -88,10 +95,68 @@ fn projects_row(status: &Status) -> Vec<Cell> {
     vec![toned("projects", Tone::Strong), plain(text)]
 }
 
+/// Returns how the agents of a project are: how many are in each phase, and who needs somebody.
+fn team<'a>(agents: impl Iterator<Item = &'a Agent>) -> Cell {
+    let mut agents: Vec<&Agent> = agents.collect();
+    agents.sort_by_key(|agent| order(agent));
+    let mut phases: Vec<(String, Vec<&Agent>)> = Vec::new();
+    for agent in agents {
+        let told = phase(agent);
+        match phases.iter_mut().find(|(phase, _)| *phase == told) {
+            Some((_, those)) => those.push(agent),
+            None => phases.push((told, vec![agent])),
+        }
+    }
+    let tone = phases.first().map_or(Tone::Faint, |(_, those)| {
+        if needs_person(those[0]) { Tone::Warning } else { Tone::Plain }
+    });
+    let told: Vec<String> = phases.iter().map(|(phase, those)| told(phase, those)).collect();
+    if told.is_empty() { toned("no agents", tone) } else { toned(told.join(", "), tone) }
+}
+
+/// Returns how many are in a phase, by name if they need somebody.
+fn told(phase: &str, those: &[&Agent]) -> String {
+    let names: Vec<&str> = those.iter().take(NAMED_MAX).map(|agent| agent.name.as_str()).collect();
+    let more = if those.len() > NAMED_MAX { ", …" } else { "" };
+    if needs_person(those[0]) {
+        format!("{} {phase} ({}{more})", those.len(), names.join(", "))
+    } else {
+        format!("{} {phase}", those.len())
+    }
+}
+
 fn notice(say: Say, text: &str) -> String {
     format!("{} {}\n", say.paint("note:", Tone::Warning), clean(text))
 }
 
 fn now_ms() -> i64 {
     cmux_drivers::clock::wall().0
+}
+
+#[cfg(test)]
+mod tests {
+    use cmux_wire::agent::Phase;
+
+    use super::*;
+    use crate::cmd::agent::show::tests::agent;
+
+    #[test]
+    fn a_team_is_counted_and_those_who_need_somebody_are_named() {
+        use Phase::{Asking, Busy, Failed, Idle};
+        check(&[], "no agents");
+        check(&[("a", Idle), ("b", Busy), ("c", Idle)], "2 idle, 1 busy");
+        check(&[("a", Idle), ("b", Asking)], "1 asking (b), 1 idle");
+        check(&[("b", Asking), ("c", Failed), ("a", Asking)], "1 failed (c), 2 asking (a, b)");
+        let many = ["a", "b", "c", "d", "e", "f"].map(|name| (name, Asking));
+        check(&many, "6 asking (a, b, c, d, e, …)");
+    }
+
+    #[track_caller]
+    fn check(agents: &[(&str, Phase)], expected: &str) {
+        let agents: Vec<Agent> = agents
+            .iter()
+            .map(|(name, phase)| Agent { name: (*name).to_owned(), phase: *phase, ..agent() })
+            .collect();
+        assert_eq!(team(agents.iter()).0, expected);
+    }
 }

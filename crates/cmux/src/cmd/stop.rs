@@ -34,7 +34,7 @@ pub(crate) struct Stopped {
     /// Whether it had to be ended by force.
     forced: bool,
     /// What could not be cleared away.
-    left: Vec<String>,
+    pub(crate) left: Vec<String>,
 }
 
 impl Stopped {

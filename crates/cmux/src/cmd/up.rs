@@ -1,21 +1,44 @@
 //! `cmux up`: everything that it takes to work on the project here.
+//!
+//! Each step is safe to repeat, and tells what came of it before the next begins.
 
 use std::path::Path;
+use std::time::Duration;
 
 use clap::Args;
-use cmux_wire::daemon::Status;
+use cmux_drivers::home::Home;
+use cmux_wire::agent::{Agent, Intent, NewAgent, Phase};
+use cmux_wire::client::{Client, ClientError};
+use cmux_wire::daemon::{DaemonStatus, Status};
 use cmux_wire::link::Link;
+use cmux_wire::project::Project;
 use serde::Serialize;
 
 use crate::cli::{Common, wait};
+use crate::cmd::agent::find::is_missing;
+use crate::cmd::agent::follow::{Outcome, Waited, outcome, until, with_reason};
+use crate::cmd::agent::kinds::choose;
+use crate::cmd::open;
 use crate::cmd::start::start;
-use crate::cmd::{open, status};
 use crate::fail::Fail;
 use crate::place;
-use crate::say::Say;
+use crate::say::{Say, Tone, clean};
+use crate::spin::Spinner;
+
+/// What the supervisor is called, and what it is.
+const SUPERVISOR: &str = "supervisor";
+
+/// How long to wait for the first sign of a supervisor. It goes on without being waited for.
+const FIRST_SIGN_WITHIN: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Args)]
 pub(crate) struct Up {
+    /// Which program the supervisor is; the first of the usual ones on the machine unless it is said
+    #[arg(long)]
+    kind: Option<String>,
+    /// Launch no supervisor
+    #[arg(long, conflicts_with = "kind")]
+    no_supervisor: bool,
     /// Then print a one-time link to the dashboard, and on a desktop open it
     #[arg(long)]
     open: bool,
@@ -26,25 +49,165 @@ pub(crate) struct Up {
 struct Brought {
     #[serde(flatten)]
     status: Status,
+    supervisor: Option<Agent>,
     #[serde(skip_serializing_if = "Option::is_none")]
     link: Option<Link>,
 }
 
 impl Up {
     pub(crate) fn run(self, common: &Common, say: Say) -> Result<(), Fail> {
+        place::require_person("start cmux")?;
         let home = place::home(common.home.as_deref())?;
         let new = place::project(Path::new("."), None)?;
-        start(&home)?;
+        let daemon = start(&home)?;
+        step(say, "daemon", &told_daemon(&daemon))?;
         let client = place::client(&home);
-        let status = wait(async {
-            client.add_project(&new).await?;
-            Ok(client.status().await?)
+        let supervisor = wait(async {
+            let project = client.add_project(&new).await?;
+            step(say, "project", &format!("{} at {}", project.id, clean(&project.root)))?;
+            if self.no_supervisor {
+                return Ok(None);
+            }
+            let supervisor = self.supervise(&client, &project, say).await?;
+            let told = format!("{}, {}", clean(&supervisor.kind), clean(&with_reason(&supervisor)));
+            step(say, SUPERVISOR, &told)?;
+            Ok(Some(supervisor))
         })?;
-        if say.json {
-            let link = if self.open { Some(open::link(&home)?) } else { None };
-            return say.json(&Brought { status, link });
-        }
-        say.line(status::tell(&status, say).trim_end())?;
-        if self.open { open::open(&home, say, true) } else { Ok(()) }
+        self.conclude(&home, &daemon, supervisor.as_ref(), say)?;
+        supervisor.as_ref().map_or(Ok(()), judge)
     }
+
+    /// Returns the project's supervisor, launched if there is none, and brought back if it was stopped.
+    async fn supervise(&self, client: &Client, project: &Project, say: Say) -> Result<Agent, Fail> {
+        let found = client.agent(SUPERVISOR, Some(&project.id)).await;
+        let agent = match found {
+            Ok(agent) => self.bring_back(client, agent).await?,
+            Err(error) if is_missing(&error) => self.launch(client, project, say).await?,
+            Err(error) => return Err(error.into()),
+        };
+        if agent.intent == Intent::Pause {
+            return Ok(agent);
+        }
+        let mut spinner = Spinner::new(say);
+        let has_shown = |agent: &Agent| match agent.phase {
+            Phase::Offline | Phase::Starting => None,
+            Phase::Idle
+            | Phase::Busy
+            | Phase::Asking
+            | Phase::Limited
+            | Phase::Down
+            | Phase::Failed => Some(()),
+        };
+        match until(client, agent, FIRST_SIGN_WITHIN, &mut spinner, has_shown).await? {
+            Waited::Until(agent, ()) | Waited::InVain(agent) => Ok(agent),
+        }
+    }
+
+    async fn bring_back(&self, client: &Client, agent: Agent) -> Result<Agent, Fail> {
+        if let Some(kind) = self.kind.as_deref().filter(|kind| *kind != agent.kind) {
+            let what = format!("the supervisor here is of the kind `{}`, not `{kind}`", agent.kind);
+            return Err(Fail::failed(what).hint(
+                "`cmux agent rm --force supervisor` forgets it, and `cmux up` launches another",
+            ));
+        }
+        let is_over = agent.intent == Intent::Stop || agent.phase == Phase::Failed;
+        if is_over { Ok(client.have_agent(&agent.id, "resume", None).await?) } else { Ok(agent) }
+    }
+
+    async fn launch(&self, client: &Client, project: &Project, say: Say) -> Result<Agent, Fail> {
+        let chosen = choose(&client.kinds().await?, self.kind.as_deref())?;
+        if let Some(note) = &chosen.note {
+            step(say, "note", note)?;
+        }
+        let new = NewAgent {
+            project: project.id.clone(),
+            name: SUPERVISOR.to_owned(),
+            kind: chosen.kind,
+            role: SUPERVISOR.to_owned(),
+            task: None,
+            cwd: None,
+            args: Vec::new(),
+            env: [].into(),
+            permanent: true,
+        };
+        match client.spawn_agent(&new).await {
+            // Somebody else was faster.
+            Err(ClientError::Refused(problem)) if problem.slug() == "name-taken" => {
+                Ok(client.agent(SUPERVISOR, Some(&project.id)).await?)
+            }
+            launched => Ok(launched?),
+        }
+    }
+
+    /// Tells where to go from here.
+    fn conclude(
+        &self,
+        home: &Home,
+        daemon: &DaemonStatus,
+        supervisor: Option<&Agent>,
+        say: Say,
+    ) -> Result<(), Fail> {
+        if say.json {
+            let status = wait(async { Ok(place::client(home).status().await?) })?;
+            let link = if self.open { Some(open::link(home)?) } else { None };
+            return say.json(&Brought { status, supervisor: supervisor.cloned(), link });
+        }
+        if let Some(address) = &daemon.address {
+            step(say, "dashboard", &format!("{}/", clean(address)))?;
+        }
+        say.line(next_steps(supervisor.is_some()))?;
+        if self.open { open::open(home, say, true) } else { Ok(()) }
+    }
+}
+
+/// Tells a person that a step is done. A script is told all at the end.
+fn step(say: Say, name: &str, told: &str) -> Result<(), Fail> {
+    if say.json {
+        return Ok(());
+    }
+    let name = say.paint(&format!("{name:<10}"), Tone::Strong);
+    say.line(&format!("{name}  {told}"))
+}
+
+fn told_daemon(daemon: &DaemonStatus) -> String {
+    let state = match (&daemon.safe_mode, daemon.ready) {
+        (Some(why), _) => format!("in safe mode, nothing can be changed: {}", clean(why)),
+        (None, true) => "ready".to_owned(),
+        (None, false) => "running, but not ready: `cmux status` tells why".to_owned(),
+    };
+    let pid = daemon.pid.map_or_else(String::new, |pid| format!(", process {pid}"));
+    format!("{state}{pid}")
+}
+
+fn next_steps(has_supervisor: bool) -> &'static str {
+    if has_supervisor {
+        "\nnext:\n  cmux agent attach supervisor   see it, and talk to it\n  \
+         cmux status                    everything at a glance\n  \
+         cmux open                      a link to the dashboard\n  \
+         cmux down                      stop this project's agents"
+    } else {
+        "\nnext:\n  cmux agent spawn NAME   launch an agent\n  \
+         cmux status             everything at a glance\n  \
+         cmux open               a link to the dashboard"
+    }
+}
+
+/// Refuses to call it done if the supervisor has ended.
+fn judge(supervisor: &Agent) -> Result<(), Fail> {
+    let has_ended = outcome(supervisor) == Some(Outcome::Ended);
+    if !has_ended || supervisor.intent != Intent::Run {
+        return Ok(());
+    }
+    let what = format!("the supervisor does not run: it is {}", with_reason(supervisor));
+    let hint = match supervisor.phase {
+        Phase::Failed => "`cmux agent why supervisor` tells more; `cmux up` tries again",
+        Phase::Offline
+        | Phase::Starting
+        | Phase::Idle
+        | Phase::Busy
+        | Phase::Asking
+        | Phase::Limited
+        | Phase::Down => "cmux tries again by itself; `cmux agent why supervisor` tells more",
+    };
+    Err(Fail::failed(what).hint(hint))
 }

@@ -1,0 +1,155 @@
+//! `cmux agent kinds`: which kinds of agents there are, and which is taken when nobody says.
+
+use cmux_core::nearest::nearest;
+use cmux_wire::kind::{Kind, Kinds};
+
+use crate::fail::{Code, Fail};
+use crate::say::{Cell, Say, Tone, plain, toned};
+
+/// What is looked for when nobody says which kind, the first first.
+const USUAL: [&str; 6] = ["claude", "codex", "gemini", "opencode", "hermes", "agy"];
+
+/// The kind that is always there.
+const BUILT_IN: &str = "demo";
+
+/// A kind that an agent can be of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Chosen {
+    pub(crate) kind: String,
+    /// What a person should know of why it is this one.
+    pub(crate) note: Option<String>,
+}
+
+/// Returns the kind that is `wanted`, or else the first that is on the machine.
+pub(crate) fn choose(kinds: &Kinds, wanted: Option<&str>) -> Result<Chosen, Fail> {
+    let named = |name: &str| kinds.kinds.iter().find(|kind| kind.name == name);
+    let Some(wanted) = wanted else {
+        let is_here = |name: &&&str| named(name).is_some_and(|kind| kind.program.is_some());
+        return Ok(match USUAL.iter().find(is_here) {
+            Some(kind) => Chosen { kind: (*kind).to_owned(), note: None },
+            None => Chosen { kind: BUILT_IN.to_owned(), note: Some(none_found()) },
+        });
+    };
+    let Some(kind) = named(wanted) else {
+        let fail = Fail::new(Code::NotFound, format!("there is no kind of agent `{wanted}`"));
+        return Err(match nearest(wanted, kinds.kinds.iter().map(|kind| kind.name.as_str())) {
+            Some(near) => fail.hint(format!("did you mean `{near}`?")),
+            None => fail.hint("`cmux agent kinds` lists those there are"),
+        });
+    };
+    if kind.program.is_none() {
+        let what = format!("{} is not on this machine, or not on the daemon's PATH", kind.title);
+        return Err(Fail::failed(what).hint(format!("get it: {}", kind.install)));
+    }
+    Ok(Chosen { kind: kind.name.clone(), note: None })
+}
+
+fn none_found() -> String {
+    format!(
+        "no agent CLI was found on this machine, so this is `{BUILT_IN}`, which only plays one; `cmux \
+         agent kinds` tells how to get another"
+    )
+}
+
+pub(super) fn tell(kinds: &Kinds, say: Say) -> String {
+    let rows: Vec<Vec<Cell>> = kinds.kinds.iter().flat_map(rows).collect();
+    let mut told = say.table(&rows);
+    for refused in &kinds.refused {
+        let rows = [vec![toned("!", Tone::Warning), plain(refused)]];
+        told += &say.table(&rows);
+    }
+    told
+}
+
+/// Returns what there is to say of a kind: what was found, what it can do, or how to get it.
+fn rows(kind: &Kind) -> Vec<Vec<Cell>> {
+    let name = toned(&kind.name, Tone::Strong);
+    let Some(program) = &kind.program else {
+        let missing = toned("not found", Tone::Warning);
+        let remedy = toned(format!("→ {}", kind.install), Tone::Faint);
+        return vec![vec![name, plain(&kind.title), missing], vec![plain(""), plain(""), remedy]];
+    };
+    let found = match (&kind.version, &kind.tested) {
+        (Some(version), Some(tested)) if !version.contains(tested) => {
+            toned(format!("{version}, tested with {tested}"), Tone::Plain)
+        }
+        (Some(version), _) => toned(version, Tone::Good),
+        (None, _) => toned(program, Tone::Good),
+    };
+    let can = toned(format!("can {}", kind.can.join(", ")), Tone::Faint);
+    vec![vec![name, plain(&kind.title), found], vec![plain(""), plain(""), can]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_says_what_it_can_and_what_is_not_says_how_to_get_it() {
+        let found = Kind { program: Some("/bin/x".to_owned()), ..kind() };
+        check(&found, &["/bin/x", "can resume, exit"]);
+        let told = Kind { version: Some("x 1.2".to_owned()), ..found.clone() };
+        check(&told, &["x 1.2", "can resume, exit"]);
+        let other = Kind { tested: Some("1.3".to_owned()), ..told };
+        check(&other, &["x 1.2, tested with 1.3", "can resume, exit"]);
+        check(&kind(), &["not found", "→ make it"]);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_manifest_is_shown_below() {
+        let refused = vec!["a.toml:3: there is no setting `x\u{1b}`".to_owned()];
+        let told = tell(&Kinds { kinds: vec![kind()], refused, next: None }, Say::new(false));
+        let last = told.lines().last().unwrap();
+        assert_eq!(last, "!  a.toml:3: there is no setting `x\u{fffd}`");
+    }
+
+    #[test]
+    fn the_kind_is_the_one_that_is_wanted_or_the_first_that_is_here() {
+        let here = |name: &str| Kind { program: Some("/x".to_owned()), ..named(name) };
+        let all = Kinds {
+            kinds: vec![named("claude"), here("codex"), here("demo"), here("gemini"), here("mine")],
+            refused: Vec::new(),
+            next: None,
+        };
+        let kind = |wanted| choose(&all, wanted).map(|it| it.kind).map_err(|it| it.code);
+        assert_eq!(kind(None), Ok("codex".to_owned()));
+        assert_eq!(kind(Some("mine")), Ok("mine".to_owned()));
+        assert_eq!(kind(Some("claude")), Err(Code::Failed));
+        assert_eq!(kind(Some("cluade")), Err(Code::NotFound));
+        let told = choose(&all, Some("cluade")).unwrap_err().hint;
+        assert_eq!(told.as_deref(), Some("did you mean `claude`?"));
+        let told = choose(&all, Some("claude")).unwrap_err().hint;
+        assert_eq!(told.as_deref(), Some("get it: make it"));
+
+        let bare = Kinds { kinds: vec![named("claude"), here("mine"), here("demo")], ..all };
+        let chosen = choose(&bare, None).unwrap();
+        assert_eq!(chosen.kind, "demo");
+        assert!(chosen.note.unwrap().contains("no agent CLI was found"));
+    }
+
+    fn named(name: &str) -> Kind {
+        Kind { name: name.to_owned(), ..kind() }
+    }
+
+    #[track_caller]
+    fn check(kind: &Kind, expected: &[&str]) {
+        let told: Vec<String> = rows(kind).into_iter().map(|mut row| row.remove(2).0).collect();
+        assert_eq!(told, expected);
+    }
+
+    fn kind() -> Kind {
+        Kind {
+            name: "x".to_owned(),
+            title: "X".to_owned(),
+            program: None,
+            version: None,
+            tested: None,
+            install: "make it".to_owned(),
+            file: None,
+            witnesses: vec!["screen".to_owned()],
+            permissions: "edits".to_owned(),
+            can: vec!["resume".to_owned(), "exit".to_owned()],
+            cannot: Vec::new(),
+        }
+    }
+}
