@@ -11,10 +11,10 @@ fn each_command_prints_one_json_document_and_nothing_else() {
     let home = home();
     let root = home.folder("shop").display().to_string();
     let copy = home.folder("copies").join("copy.db").display().to_string();
-    let commands: [(&[&str], &[&str]); 18] = [
+    let commands: [(&[&str], &[&str]); 20] = [
         (&["daemon", "start"], &["running", "ready", "pid", "version", "home"]),
-        (&["up"], &["daemon", "store", "projects"]),
-        (&["status"], &["daemon", "store", "projects"]),
+        (&["up", "--no-supervisor"], &["daemon", "store", "projects", "agents", "supervisor"]),
+        (&["status"], &["daemon", "store", "projects", "agents"]),
         (&["daemon", "status"], &["running", "pid", "guard_pid", "port", "started_at"]),
         (&["project", "add", &root], &["id", "name", "root", "created_at"]),
         (&["project", "show", &root], &["id", "name", "root", "created_at"]),
@@ -24,10 +24,12 @@ fn each_command_prints_one_json_document_and_nothing_else() {
         (&["db", "check"], &["ok", "problems", "events", "bytes"]),
         (&["db", "backup", &copy], &["file", "bytes", "sha256", "head"]),
         (&["project", "remove", "shop"], &["id", "name", "root"]),
-        (&["down"], &["pid", "forced", "left"]),
+        (&["agent", "list", "--all"], &["agents", "next"]),
+        (&["agent", "kinds"], &["kinds", "refused", "next"]),
+        (&["down"], &["agents", "unstopped", "pid", "forced", "left"]),
         (&["daemon", "restart"], &["running", "pid"]),
         (&["daemon", "stop"], &["pid", "forced", "left"]),
-        (&["down", "--all"], &["pid", "forced", "left"]),
+        (&["down", "--all"], &["agents", "unstopped", "pid", "forced", "left"]),
         (&["db", "restore", &copy], &["file", "log", "head", "replaced"]),
         (&["db", "check"], &["ok"]),
     ];
@@ -44,7 +46,7 @@ fn each_command_prints_one_json_document_and_nothing_else() {
 fn events_are_one_json_document_a_line() {
     let home = home();
     home.json(&["daemon", "start"]);
-    home.json(&["up"]);
+    home.json(&["up", "--no-supervisor"]);
     let ran = home.run(&["events", "--json"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
     let events: Vec<Value> =
@@ -74,6 +76,19 @@ fn without_a_daemon_commands_exit_3_and_say_how_to_start_one() {
         &["token", "list"],
         &["token", "create", "--scope", "read"],
         &["token", "revoke", "x"],
+        &["agent", "list"],
+        &["agent", "list", "--all"],
+        &["agent", "spawn", "x"],
+        &["agent", "show", "x"],
+        &["agent", "why", "x"],
+        &["agent", "stop", "x"],
+        &["agent", "restart", "x"],
+        &["agent", "pause", "x"],
+        &["agent", "resume", "x"],
+        &["agent", "rm", "x"],
+        &["agent", "interrupt", "x"],
+        &["agent", "output", "x"],
+        &["agent", "attach", "x"],
     ] {
         refused(&home.run(command), 3, &["no daemon is running", "`cmux up`", "cmux daemon start"]);
     }

@@ -118,7 +118,10 @@ fn a_linked_worktree_belongs_to_its_main_repository() {
     git(&main, &["worktree", "add", "-q", "../linked"]);
     let added = value(&within(&home, &parent.join("linked"), &["project", "add", "--json"]));
     assert_eq!(added["root"], main.display().to_string());
-    assert_eq!(added, value(&within(&home, &main, &["up", "--json"]))["projects"][0]);
+    assert_eq!(
+        added,
+        value(&within(&home, &main, &["up", "--no-supervisor", "--json"]))["projects"][0]
+    );
 }
 
 #[test]
@@ -155,14 +158,15 @@ fn up_starts_everything_once_and_down_stops_it() {
     let shop = home.folder("shop");
     fs::create_dir(shop.join(".git")).unwrap();
     fs::create_dir(shop.join("deep")).unwrap();
-    let first = within(&home, &shop.join("deep"), &["up"]);
+    let first = within(&home, &shop.join("deep"), &["up", "--no-supervisor"]);
     assert_eq!((first.code, first.stderr.as_str()), (Some(0), ""), "{first:?}");
     let status = home.json(&["status"]);
     let address = format!("http://127.0.0.1:{}/", status["daemon"]["port"]);
-    for told in ["ready", "2 events", &shop.display().to_string(), &address] {
+    for told in ["ready", "next:", &shop.display().to_string(), &address] {
         assert!(first.stdout.contains(told), "{told} is not in {first:?}");
     }
-    let second = value(&within(&home, &shop, &["up", "--json"]));
+    let second = value(&within(&home, &shop, &["up", "--no-supervisor", "--json"]));
+    assert_eq!(second["supervisor"], Value::Null);
     assert_eq!(second["daemon"]["pid"], status["daemon"]["pid"]);
     assert_eq!(second["projects"], status["projects"]);
 

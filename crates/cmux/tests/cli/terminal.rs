@@ -54,7 +54,7 @@ fn errors_are_coloured_by_where_they_go_and_not_by_where_answers_go() {
 /// Returns a home with a daemon and a project in it.
 fn running() -> TestHome {
     let home = home();
-    home.json(&["up"]);
+    home.json(&["up", "--no-supervisor"]);
     home
 }
 

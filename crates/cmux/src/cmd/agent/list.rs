@@ -136,7 +136,7 @@ mod tests {
         let reason = |width| fit(rows(), width).remove(0).remove(1).0;
         assert_eq!(reason(None), "a long reason indeed");
         assert_eq!(reason(Some(80)), "a long reason indeed");
-        assert_eq!(reason(Some(20)), "a long reaso…");
+        assert_eq!(reason(Some(20)), "a long reason…");
         // A terminal that narrow breaks the line.
         assert_eq!(reason(Some(3)), "a long reas…");
     }

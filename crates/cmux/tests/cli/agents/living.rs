@@ -1,0 +1,220 @@
+//! Agents that live: the scripted one, in tmux servers of the test's own home.
+
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use cmux_testkit::wait::eventually;
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use serde_json::{Value, json};
+
+use crate::agents::Shop;
+use crate::{PROGRAM, refused};
+
+#[test]
+#[ignore = "agents cannot be launched by this build"]
+fn an_agent_is_launched_shown_restarted_stopped_and_forgotten() {
+    let shop = Shop::new();
+    let agent = spawn(&shop, "api");
+    assert_eq!((&agent["phase"], &agent["intent"]), (&json!("idle"), &json!("run")));
+    assert!(agent["pane"].as_str().unwrap().starts_with('%'), "{agent}");
+    let listed = shop.here(&["agent", "list"]);
+    let pid = agent["pid"].as_u64().unwrap();
+    assert!(listed.stdout.contains("idle for ") && listed.stdout.contains(&format!("pid {pid}")));
+    refused(&shop.here(&["agent", "rm", "api"]), 1, &["`api` still runs", "`--force`"]);
+
+    let restarted = shop.told(&["agent", "restart", "api", "--wait"]);
+    assert_eq!((&restarted["id"], &restarted["phase"]), (&agent["id"], &json!("idle")));
+    assert_ne!(restarted["run"], agent["run"]);
+    assert!(!lives(pid));
+
+    let stopped = shop.told(&["agent", "stop", "api"]);
+    assert_eq!((&stopped["phase"], &stopped["run"]), (&json!("offline"), &Value::Null));
+    assert!(!lives(restarted["pid"].as_u64().unwrap()));
+    let resumed = shop.told(&["agent", "spawn", "api", "--resume", "--wait"]);
+    assert_eq!((&resumed["id"], &resumed["phase"]), (&agent["id"], &json!("idle")));
+    shop.told(&["agent", "rm", "--force", "api"]);
+    assert!(!lives(resumed["pid"].as_u64().unwrap()));
+    assert_eq!(shop.told(&["agent", "list"])["agents"], json!([]));
+}
+
+#[test]
+#[ignore = "agents cannot be launched by this build"]
+fn what_is_on_its_screen_is_printed_and_followed_and_explained() {
+    let shop = Shop::new();
+    spawn(&shop, "api");
+    let screen = shop.told(&["agent", "output", "api"]);
+    assert!(screen["content"].as_str().unwrap().contains('❯'), "{screen}");
+    assert_eq!(screen["size"].as_array().unwrap().len(), 2);
+    let words = shop.here(&["agent", "output", "api", "-n", "3"]);
+    assert_eq!((words.code, words.stdout.contains('\u{1b}')), (Some(0), false), "{words:?}");
+    assert!(words.stdout.lines().count() <= 3, "{words:?}");
+
+    let mut follow = shop.command(&["agent", "output", "api", "-f"]);
+    let mut follow = follow.current_dir(&shop.root).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut seen, mut output) = (String::new(), follow.stdout.take().unwrap());
+    eventually("its screen is followed", || {
+        let mut bytes = [0; 1024];
+        let count = output.read(&mut bytes).unwrap();
+        assert_ne!(count, 0, "it ended after {seen:?}");
+        seen += &String::from_utf8_lossy(&bytes[..count]);
+        seen.contains('❯').then_some(())
+    });
+    let pid = Pid::from_child(&follow);
+    kill_process(pid, Signal::INT).unwrap();
+    assert!(follow.wait().unwrap().success());
+
+    let why = shop.told(&["agent", "why", "api"]);
+    assert_eq!(why["phase"], "idle");
+    assert!(!why["sayings"].as_array().unwrap().is_empty(), "{why}");
+    let words = shop.here(&["agent", "why", "api"]);
+    assert!(words.stdout.starts_with("api idle for "), "{words:?}");
+}
+
+#[test]
+#[ignore = "agents cannot be launched by this build"]
+fn a_paused_agent_stays_and_a_turn_is_interrupted() {
+    let shop = Shop::new();
+    let agent = spawn(&shop, "api");
+    let paused = shop.told(&["agent", "pause", "api"]);
+    assert_eq!((&paused["intent"], &paused["pid"]), (&json!("pause"), &agent["pid"]));
+    let listed = shop.here(&["agent", "list"]);
+    assert!(listed.stdout.contains("idle, paused for "), "{listed:?}");
+    let resumed = shop.told(&["agent", "resume", "api", "--wait"]);
+    assert_eq!((&resumed["intent"], &resumed["pid"]), (&json!("run"), &agent["pid"]));
+    let interrupted = shop.here(&["agent", "interrupt", "api"]);
+    assert_eq!(interrupted.code, Some(0), "{interrupted:?}");
+    assert_eq!(shop.told(&["agent", "show", "api"])["run"], agent["run"]);
+}
+
+#[test]
+#[ignore = "agents cannot be launched by this build"]
+fn an_agent_is_visited_from_within_another_tmux_and_keeps_its_size() {
+    let shop = Shop::new();
+    spawn(&shop, "api");
+    let size = || shop.told(&["agent", "output", "api"])["size"].clone();
+    let before = size();
+    let person = Person::attach(&shop, "api");
+    person.sees("Ctrl-b Ctrl-b d leaves");
+    person.sees("❯");
+    assert_eq!(size(), before);
+    // Keys that are sent to its pane are not the person's own: the outer prefix takes no part.
+    person.tmux(&["send-keys", "C-b", "d"]);
+    person.sees("left with 0");
+    assert_eq!(shop.told(&["agent", "show", "api"])["phase"], "idle");
+    let place = shop.told(&["agent", "attach", "api"]);
+    let sessions = tmux(Path::new(place["server"].as_str().unwrap()), &["list-sessions"]);
+    assert!(!sessions.contains("view-"), "{sessions}");
+}
+
+#[test]
+#[ignore = "agents cannot be launched by this build"]
+fn up_launches_a_supervisor_once_and_brings_it_back_and_down_leaves_nothing() {
+    let shop = Shop::new();
+    let up = shop.told(&["up"]);
+    let supervisor = &up["supervisor"];
+    assert_eq!((&supervisor["role"], &supervisor["kind"]), (&json!("supervisor"), &json!("demo")));
+    eventually("it is idle", || {
+        let agent = shop.told(&["agent", "show", "supervisor"]);
+        (agent["phase"] == "idle").then_some(())
+    });
+    let again = shop.told(&["up"]);
+    assert_eq!(again["supervisor"]["run"], supervisor["run"]);
+    let status = shop.run(&["status"]);
+    assert!(status.stdout.contains("1 idle"), "{status:?}");
+
+    let down = shop.told(&["down"]);
+    assert_eq!(down["agents"], json!(["supervisor"]));
+    assert!(!lives(again["supervisor"]["pid"].as_u64().unwrap()));
+    let back = shop.here(&["up"]);
+    assert_eq!(back.code, Some(0), "{back:?}");
+    for told in ["demo", "dashboard", "cmux agent attach supervisor"] {
+        assert!(back.stdout.contains(told), "{told} is not in {back:?}");
+    }
+    let agent = shop.told(&["agent", "show", "supervisor"]);
+    assert_eq!(agent["id"], supervisor["id"]);
+
+    let down = shop.told(&["down", "--all"]);
+    assert_eq!((&down["agents"], &down["left"]), (&json!(["supervisor"]), &json!([])));
+    assert!(!agent["pid"].as_u64().is_some_and(lives));
+    assert_eq!(sockets(&shop), Vec::<PathBuf>::new());
+    assert_eq!(shop.run(&["daemon", "status"]).code, Some(3));
+}
+
+#[test]
+#[ignore = "agents cannot be launched by this build"]
+fn agents_that_outlived_their_daemon_are_stopped_as_well() {
+    let shop = Shop::new();
+    let agent = spawn(&shop, "api");
+    shop.json(&["daemon", "stop"]);
+    let pid = agent["pid"].as_u64().unwrap();
+    assert!(lives(pid));
+    let down = shop.told(&["down", "--all"]);
+    assert_eq!((&down["agents"], &down["left"]), (&json!(["api"]), &json!([])));
+    assert!(!lives(pid));
+    assert_eq!(sockets(&shop), Vec::<PathBuf>::new());
+}
+
+/// Launches the scripted agent, and returns it as it is when it is idle.
+#[track_caller]
+fn spawn(shop: &Shop, name: &str) -> Value {
+    shop.told(&["agent", "spawn", name, "--kind", "demo", "--wait"])
+}
+
+fn lives(pid: u64) -> bool {
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    test_kill_process(pid).is_ok()
+}
+
+/// Returns the sockets of the tmux servers of a home.
+fn sockets(shop: &Shop) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(shop.root().join("tmux")).into_iter().flatten().flatten();
+    let is_server = |path: &PathBuf| std::os::unix::net::UnixStream::connect(path).is_ok();
+    files.map(|file| file.path()).filter(is_server).collect()
+}
+
+/// A person in a tmux of their own.
+struct Person {
+    socket: PathBuf,
+}
+
+impl Person {
+    /// Has a person attach to an agent, and tell afterwards how that ended.
+    fn attach(shop: &Shop, name: &str) -> Person {
+        let person = Person { socket: shop.folder("person").join("tmux.sock") };
+        let attach = format!("'{PROGRAM}' agent attach {name}; echo left with $?; exec cat");
+        let mut start = Command::new("tmux");
+        shop.equip(&mut start);
+        start.args(["-f", "/dev/null", "-S"]).arg(&person.socket);
+        start.args(["new-session", "-d", "-x", "90", "-y", "30", "--", "sh", "-c", &attach]);
+        start.env("TERM", "xterm-256color").env("LC_ALL", "C.UTF-8").env_remove("TMUX");
+        start.current_dir(&shop.root).process_group(0);
+        let started = start.stdin(Stdio::null()).output().unwrap();
+        assert!(started.status.success(), "{started:?}");
+        person
+    }
+
+    fn tmux(&self, arguments: &[&str]) -> String {
+        tmux(&self.socket, arguments)
+    }
+
+    #[track_caller]
+    fn sees(&self, text: &str) {
+        eventually(&format!("the person sees {text}"), || {
+            self.tmux(&["capture-pane", "-p"]).contains(text).then_some(())
+        });
+    }
+}
+
+impl Drop for Person {
+    fn drop(&mut self) {
+        self.tmux(&["kill-server"]);
+    }
+}
+
+fn tmux(socket: &Path, arguments: &[&str]) -> String {
+    let mut tmux = Command::new("tmux");
+    tmux.arg("-S").arg(socket).args(arguments).env("LC_ALL", "C.UTF-8").env_remove("TMUX");
+    String::from_utf8(tmux.stdin(Stdio::null()).output().unwrap().stdout).unwrap()
+}
