@@ -13,7 +13,10 @@ use cmux_wire::link::Link;
 use cmux_wire::session::Login;
 use cmux_wire::time::Time;
 use cmux_wire::token::{MadeToken, NewToken, Token, TokenScope};
+use futures_util::{SinkExt, StreamExt};
+use hyper::body::Bytes;
 use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
 
 const SECRET: &str = "cmux_tok_do-not-tell";
 
@@ -109,6 +112,41 @@ fn each_question_goes_to_its_route() {
     let (answered, asked) = ask("200 OK", &json!(1), async |it| it.metrics().await);
     assert_eq!(answered.unwrap(), "1");
     assert!(asked.starts_with("GET /metrics HTTP"), "{asked}");
+}
+
+#[test]
+fn a_terminal_is_told_byte_for_byte_until_the_daemon_closes_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("s");
+    run(async {
+        let listener = tokio::net::UnixListener::bind(&socket).unwrap();
+        let daemon = async {
+            let (stream, _) = listener.accept().await.unwrap();
+            let mut told = tokio_tungstenite::accept_async(stream).await.unwrap();
+            for message in [
+                Message::binary(b"\xff\x1b[2J".to_vec()),
+                Message::text("{}"),
+                Message::Ping(Bytes::new()),
+                Message::binary(b"".to_vec()),
+                Message::binary(b"\xe2\x82".to_vec()),
+                Message::Close(None),
+            ] {
+                told.send(message).await.unwrap();
+            }
+            // The client says that it has heard.
+            while let Some(Ok(_)) = told.next().await {}
+        };
+        let client = async {
+            let mut terminal = Client::new(&socket).follow_terminal("a", None).await.unwrap();
+            let mut told = Vec::new();
+            while let Some(bytes) = terminal.next().await.unwrap() {
+                told.push(bytes.to_vec());
+            }
+            told
+        };
+        let ((), told) = tokio::join!(daemon, client);
+        assert_eq!(told, [&b"\xff\x1b[2J"[..], b"", b"\xe2\x82"]);
+    });
 }
 
 #[test]

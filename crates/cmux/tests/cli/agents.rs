@@ -4,6 +4,8 @@ mod asked;
 mod below;
 mod launched;
 mod living;
+mod person;
+mod played;
 
 use std::fs;
 use std::ops::Deref;

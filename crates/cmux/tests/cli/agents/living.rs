@@ -1,16 +1,16 @@
 //! Agents that live: the scripted one, in tmux servers of the test's own home.
 
 use std::io::Read;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use cmux_testkit::wait::eventually;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Value, json};
 
 use crate::agents::Shop;
-use crate::{PROGRAM, refused};
+use crate::agents::person::{Person, tmux};
+use crate::refused;
 
 #[test]
 #[ignore = "agents cannot be launched by this build"]
@@ -95,7 +95,7 @@ fn an_agent_is_visited_from_within_another_tmux_and_keeps_its_size() {
     spawn(&shop, "api");
     let size = || shop.told(&["agent", "output", "api"])["size"].clone();
     let before = size();
-    let person = Person::attach(&shop, "api");
+    let person = Person::attach(&shop, &shop.root, "api");
     person.sees("Ctrl-b Ctrl-b d leaves");
     person.sees("❯");
     assert_eq!(size(), before);
@@ -156,6 +156,22 @@ fn agents_that_outlived_their_daemon_are_stopped_as_well() {
     assert_eq!(sockets(&shop), Vec::<PathBuf>::new());
 }
 
+#[test]
+#[ignore = "agents cannot be launched by this build"]
+fn an_agent_that_is_not_idle_in_time_or_ends_is_told_with_its_screen() {
+    let shop = Shop::new();
+    let spawn = |name, wait, fault| {
+        shop.here(&["agent", "spawn", name, "--kind", "demo", wait, "--", "--fault", fault])
+    };
+    let ran = spawn("hung", "--wait=3", "hang-at-start");
+    refused(&ran, 6, &["`hung` is not idle after 3 s", "`cmux agent attach hung`"]);
+    let ran = spawn("brief", "--wait", "exit-at-start=3");
+    refused(&ran, 1, &["`brief` is ", "`cmux agent why brief`"]);
+    for name in ["hung", "brief"] {
+        assert_eq!(shop.told(&["agent", "stop", name])["run"], Value::Null);
+    }
+}
+
 /// Launches the scripted agent, and returns it as it is when it is idle.
 #[track_caller]
 fn spawn(shop: &Shop, name: &str) -> Value {
@@ -172,49 +188,4 @@ fn sockets(shop: &Shop) -> Vec<PathBuf> {
     let files = std::fs::read_dir(shop.root().join("tmux")).into_iter().flatten().flatten();
     let is_server = |path: &PathBuf| std::os::unix::net::UnixStream::connect(path).is_ok();
     files.map(|file| file.path()).filter(is_server).collect()
-}
-
-/// A person in a tmux of their own.
-struct Person {
-    socket: PathBuf,
-}
-
-impl Person {
-    /// Has a person attach to an agent, and tell afterwards how that ended.
-    fn attach(shop: &Shop, name: &str) -> Person {
-        let person = Person { socket: shop.folder("person").join("tmux.sock") };
-        let attach = format!("'{PROGRAM}' agent attach {name}; echo left with $?; exec cat");
-        let mut start = Command::new("tmux");
-        shop.equip(&mut start);
-        start.args(["-f", "/dev/null", "-S"]).arg(&person.socket);
-        start.args(["new-session", "-d", "-x", "90", "-y", "30", "--", "sh", "-c", &attach]);
-        start.env("TERM", "xterm-256color").env("LC_ALL", "C.UTF-8").env_remove("TMUX");
-        start.current_dir(&shop.root).process_group(0);
-        let started = start.stdin(Stdio::null()).output().unwrap();
-        assert!(started.status.success(), "{started:?}");
-        person
-    }
-
-    fn tmux(&self, arguments: &[&str]) -> String {
-        tmux(&self.socket, arguments)
-    }
-
-    #[track_caller]
-    fn sees(&self, text: &str) {
-        eventually(&format!("the person sees {text}"), || {
-            self.tmux(&["capture-pane", "-p"]).contains(text).then_some(())
-        });
-    }
-}
-
-impl Drop for Person {
-    fn drop(&mut self) {
-        self.tmux(&["kill-server"]);
-    }
-}
-
-fn tmux(socket: &Path, arguments: &[&str]) -> String {
-    let mut tmux = Command::new("tmux");
-    tmux.arg("-S").arg(socket).args(arguments).env("LC_ALL", "C.UTF-8").env_remove("TMUX");
-    String::from_utf8(tmux.stdin(Stdio::null()).output().unwrap().stdout).unwrap()
 }
