@@ -7,6 +7,8 @@ mod clear;
 mod desk;
 mod house;
 mod launch;
+mod prepare;
+mod status;
 mod survey;
 mod watch;
 mod worker;
@@ -53,7 +55,7 @@ const SERVERS_MAX: usize = 16;
 
 /// What the keeper is told.
 #[derive(Debug)]
-pub(crate) enum Order {
+enum Order {
     /// What the kernel has planned.
     Act(Action),
     /// A server's panes were looked at.
@@ -99,8 +101,13 @@ impl Orders {
         timeout(WHY_WITHIN, answer).await.ok()?.ok()
     }
 
+    /// Has the worker of `agent` know what its hooks have just told.
+    pub(crate) async fn hooked(&self, agent: Agent) {
+        self.tell(agent.id, Job::Stored(Box::new(agent))).await;
+    }
+
     /// Tells the worker of `agent` something.
-    pub(crate) async fn tell(&self, agent: AgentId, job: Job) {
+    async fn tell(&self, agent: AgentId, job: Job) {
         self.give(Order::Tell { agent, job }).await;
     }
 }

@@ -116,6 +116,13 @@ pub fn with_variable(name: &str, value: &str) -> io::Result<Vec<Process>> {
     Ok(all.filter(has).filter_map(|process| Process::of(&process)).collect())
 }
 
+/// Returns the children of the process `pid`, as far as the kernel tells.
+pub fn children(pid: u32) -> Vec<Process> {
+    let told = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+    let told = told.unwrap_or_default();
+    told.split_whitespace().filter_map(|pid| Process::find(pid.parse().ok()?)).collect()
+}
+
 /// Returns every process that comes from `pid`: its children, theirs, and so on.
 ///
 /// Whoever is born or orphaned meanwhile may be missing.

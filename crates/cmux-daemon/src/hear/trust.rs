@@ -61,5 +61,5 @@ pub(super) fn take_back(
 
 fn touched(project: &ProjectId, trust: Trust) -> Heard {
     let touched = [Subject::Project(project.clone())].into();
-    Heard { answer: Ok(Answer::Trust(trust)), touched }
+    Heard { answer: Ok(Answer::Trust(trust)), touched, actions: Vec::new() }
 }

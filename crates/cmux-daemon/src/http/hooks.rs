@@ -7,10 +7,12 @@ use axum::Json;
 use axum::extract::{Extension, State};
 use axum::http::{Method, StatusCode};
 use cmux_core::hook::{Caller as By, Hook, PAYLOAD_MAX, Reply, cut, redact};
+use cmux_core::id::AgentId;
 use cmux_core::principal::Principal;
 use cmux_core::report::{Answer, Report};
 use cmux_core::time::Timestamp;
 use cmux_drivers::hooks::{is_event, read, shape};
+use cmux_store::agents;
 use cmux_wire::hook::{HookReply, HookTaken, NewHook};
 use tokio::task::spawn_blocking;
 
@@ -46,8 +48,19 @@ pub(crate) async fn take(
     let Answer::Hooked { event, duplicate, reply } = answer else {
         return Err(unexpected(&answer));
     };
+    if !duplicate {
+        tokio::spawn(pass_on(app.clone(), agent));
+    }
     let status = if duplicate { StatusCode::OK } else { StatusCode::CREATED };
     Ok((status, Json(HookTaken { event: event.0, duplicate, reply: say(reply) })))
+}
+
+/// Has whoever watches over an agent know what its hooks told. If that is lost, the next survey tells.
+async fn pass_on(app: Arc<App>, agent: AgentId) {
+    let found = app.read(move |view| agents::find(view, agent)).await;
+    if let (Ok(Some(agent)), Ok(keeper)) = (found, app.keeper().await) {
+        keeper.hooked(agent).await;
+    }
 }
 
 /// Returns what was told so long ago, or why it makes no sense.

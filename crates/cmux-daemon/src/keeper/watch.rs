@@ -6,10 +6,11 @@ use std::time::{Duration, SystemTime};
 
 use cmux_core::agent::{Agent, Doing, Pid, Place, Sighting};
 use cmux_core::id::{AgentId, RunId};
-use cmux_core::kind::Witness;
+use cmux_core::kind::{Permissions, Witness};
 use cmux_core::look::{self, Answered, Step};
 use cmux_core::phase::Phase;
 use cmux_core::plan::agents::START_WITHIN;
+use cmux_core::project::ProjectId;
 use cmux_core::screen::prompt::Composer;
 use cmux_core::screen::{Screen, Seen, Sight};
 use cmux_core::time::Timestamp;
@@ -22,11 +23,13 @@ use cmux_drivers::tmux::TmuxError;
 use cmux_drivers::tmux::guard::{self, Key, Outcome};
 use cmux_drivers::tmux::pane::{Life, Pane, PaneId};
 use cmux_drivers::tmux::screen::{self, Colours};
+use cmux_store::trust;
 use tokio::time::{Instant, sleep};
 use tracing::{debug, warn};
 
 use super::desk::Desk;
 use super::house::{ANSWER_WITHIN, House};
+use super::status::Status;
 use super::worker::how;
 
 /// How often the screen is looked at while an agent starts.
@@ -59,8 +62,11 @@ pub(super) struct Watch {
     pub(super) kind: Arc<kinds::Known>,
     /// Where what is written for this life lies.
     pub(super) folder: PathBuf,
-    /// Whether the operator agreed to what a CLI asks about the project's folder.
-    is_folder_trusted: bool,
+    project: ProjectId,
+    /// Where the CLI itself says how it is.
+    status: Status,
+    /// The provider's name for the conversation, as the kernel knows it.
+    session: Option<String>,
     /// By when it must have started, until it has.
     starts_by: Option<Timestamp>,
     statements: Statements,
@@ -107,15 +113,20 @@ impl Watch {
             | Phase::Down { .. }
             | Phase::Failed => None,
         };
+        let (kind, folder) = (desk.kind(&agent.kind)?, desk.home.run(&run.to_string()));
+        let state = desk.home.agent_state(&agent.id.to_string());
+        let status = Status::of(&kind.manifest, &folder, state);
         Ok(Watch {
             agent: agent.id,
             run,
             house,
             pane,
             process: Process { pid: process.pid, start: process.start },
-            kind: desk.kind(&agent.kind)?,
-            folder: desk.home.run(&run.to_string()),
-            is_folder_trusted: false,
+            kind,
+            folder,
+            project: agent.project.clone(),
+            status,
+            session: agent.session.clone(),
             starts_by,
             statements: Statements::default(),
             told: doing_of(agent),
@@ -127,10 +138,6 @@ impl Watch {
             look_at: Some(Instant::now()),
             is_ending: false,
         })
-    }
-
-    pub(super) fn trusting(self, is_folder_trusted: bool) -> Watch {
-        Watch { is_folder_trusted, ..self }
     }
 
     /// Returns the watch over an agent that is to be told this as soon as it is at its prompt.
@@ -179,6 +186,7 @@ impl Watch {
         let is_quiet = self.active_s == Some(pane.active_s) && self.title == pane.title;
         self.title.clone_from(&pane.title);
         if is_quiet && self.starts_by.is_none() && self.repeat() {
+            self.ask_cli(desk);
             self.decide(desk);
             return;
         }
@@ -201,19 +209,35 @@ impl Watch {
         repeated
     }
 
-    /// Takes a word of a witness that speaks up by itself.
-    pub(super) fn heard(&mut self, said: Said) {
-        self.told = Some(said.doing.clone());
+    /// Asks the CLI itself how it is, where it says so.
+    fn ask_cli(&mut self, desk: &Desk) {
+        let Some((said, session)) = self.status.read(self.process, clock::wall()) else { return };
         self.statements.hear(said);
-        self.look_at = Some(Instant::now() + LOOK_AFTER_KEY);
+        if let Some(id) = session.filter(|id| self.session.as_ref() != Some(id)) {
+            self.session = Some(id.clone());
+            desk.see(self.agent, self.run, Sighting::Session { id });
+        }
     }
 
-    /// Compares what the kernel has stored with what is seen here, and tells it again if it differs.
+    /// Compares what the kernel has stored with what is seen here, and tells it again if it differs. What
+    /// hooks have told comes this way.
     pub(super) fn compare(&mut self, stored: &Agent, desk: &Desk) {
-        if stored.live_life().is_some_and(|life| life.run == self.run) {
-            self.told = doing_of(stored);
-            self.decide(desk);
+        if stored.live_life().is_none_or(|life| life.run != self.run) {
+            return;
         }
+        self.session.clone_from(&stored.session);
+        let doing = doing_of(stored);
+        let rank = self.kind.manifest.witnesses.iter().position(|it| *it == Witness::Hooks);
+        let by_hooks = stored.word.filter(|word| rank == Some(usize::from(word.rank)));
+        if let (Some(word), Some(doing)) = (by_hooks, doing.clone()) {
+            let (witness, at) = (Witness::Hooks, word.at);
+            self.statements.hear(Said { witness, doing, rule: None, line: None, at });
+        }
+        if self.told != doing && self.starts_by.is_none() {
+            self.look_at = Some(Instant::now() + LOOK_AFTER_KEY);
+        }
+        self.told = doing;
+        self.decide(desk);
     }
 
     /// Looks at the screen, and does what it asks for while the agent starts.
@@ -235,6 +259,7 @@ impl Watch {
         if let Some(said) = Said::of_sight(&sight, now) {
             self.statements.hear(said);
         }
+        self.ask_cli(desk);
         self.decide(desk);
         self.say_first(&sight).await;
     }
@@ -269,14 +294,24 @@ impl Watch {
     /// Does what a screen asks for while the agent starts.
     async fn start(&mut self, screen: &Screen, sight: &Sight, starts_by: Timestamp, desk: &Desk) {
         let now = clock::wall();
-        let (dialogs, trusted) = (&self.kind.manifest.dialogs, self.is_folder_trusted);
-        match look::next(screen, sight, dialogs, |_| trusted, self.answered.as_ref(), now) {
+        let is_trusted =
+            matches!(sight.seen, Some(Seen::Dialog { .. })) && self.is_trusted(desk).await;
+        let may_all = self.kind.settings.permissions == Permissions::All;
+        // Whoever allows everything has agreed to being told that everything is allowed.
+        let has_consent = |dialog: &str| match dialog {
+            "trust" => is_trusted,
+            "bypass" => may_all,
+            _ => false,
+        };
+        let dialogs = &self.kind.manifest.dialogs;
+        match look::next(screen, sight, dialogs, has_consent, self.answered.as_ref(), now) {
             Step::Ready => {
                 self.starts_by = None;
                 self.look_at = None;
                 if let Some(said) = Said::of_sight(sight, now) {
                     self.statements.hear(said);
                 }
+                self.ask_cli(desk);
                 self.decide(desk);
                 self.say_first(sight).await;
             }
@@ -300,6 +335,13 @@ impl Watch {
             }
             Step::Leave { text, .. } => self.ask_person(text, desk),
         }
+    }
+
+    /// Returns whether the person agreed that agents of this project may trust its folder.
+    async fn is_trusted(&self, desk: &Desk) -> bool {
+        let project = self.project.clone();
+        let found = desk.readers.read(move |view| trust::find(view, &project)).await;
+        found.is_ok_and(|trust| trust.folder.is_some())
     }
 
     /// Tells that a person must answer what is on the screen. It goes on starting once that is done.

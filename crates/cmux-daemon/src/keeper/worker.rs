@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use cmux_core::agent::{Agent, LifeState, Sighting};
 use cmux_core::id::{AgentId, RunId};
-use cmux_core::witness::Said;
 use cmux_drivers::tmux::pane::{Life, Pane};
 use tokio::sync::{mpsc, oneshot};
 use tracing::{debug, warn};
@@ -47,8 +46,6 @@ pub(crate) enum Job {
     Pane(Box<Pane>),
     /// This is what the store has of it.
     Stored(Box<Agent>),
-    /// It has told this of itself.
-    Heard(Said),
     /// Somebody wants to know what was seen of it.
     Why(oneshot::Sender<Known>),
 }
@@ -112,11 +109,6 @@ impl Worker {
             Job::Stored(agent) => {
                 if let Some(watch) = self.watch.as_mut() {
                     watch.compare(&agent, &self.desk);
-                }
-            }
-            Job::Heard(said) => {
-                if let Some(watch) = self.watch.as_mut() {
-                    watch.heard(said);
                 }
             }
             Job::Why(reply) => {

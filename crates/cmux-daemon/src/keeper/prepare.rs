@@ -1,0 +1,267 @@
+//! What an agent is launched with: its program, its settings, its session, its environment.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::net::TcpListener;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use cmux_core::agent::Agent;
+use cmux_core::id::RunId;
+use cmux_core::project::Project;
+use cmux_core::role::Part;
+use cmux_core::trust::Trust;
+use cmux_drivers::hooks::{self, Lasts};
+use cmux_drivers::kinds::Known;
+use cmux_drivers::launch_settings::launch_settings;
+use cmux_drivers::manifest::{Manifest, Place, SessionBy, Start, Started, Told};
+use cmux_drivers::private;
+
+use super::desk::{Desk, path};
+
+/// What begins the secret of a run.
+const TOKEN_PREFIX: &str = "cmux_run_";
+
+/// What agents do not inherit of the daemon's environment: it is of another terminal, another agent, or
+/// set anew.
+const NOT_INHERITED: [&str; 16] = [
+    "_",
+    "COLORTERM",
+    "COLUMNS",
+    "LINES",
+    "NO_COLOR",
+    "OLDPWD",
+    "PATH",
+    "PWD",
+    "SHLVL",
+    "STY",
+    "TERM",
+    "TERMCAP",
+    "TERM_PROGRAM",
+    "TERM_PROGRAM_VERSION",
+    "VTE_VERSION",
+    "WINDOWID",
+];
+
+/// What begins the names of variables that are not inherited, either.
+const NOT_INHERITED_OF: [&str; 3] = ["CMUX_", "TMUX", "LISTEN_"];
+
+/// What the store knows of an agent's surroundings.
+pub(super) struct Around {
+    pub(super) project: Project,
+    /// The name of whoever launched it, if an agent did.
+    pub(super) parent: Option<String>,
+    pub(super) trust: Trust,
+}
+
+/// All that a launch needs.
+pub(super) struct Prepared {
+    pub(super) words: Vec<String>,
+    pub(super) environment: BTreeMap<String, String>,
+    pub(super) token: String,
+    pub(super) session: Option<String>,
+    /// What is left to be said at its prompt.
+    pub(super) unsaid: Option<String>,
+    /// What the project's files say that was not used, and why.
+    pub(super) ignored: Vec<String>,
+}
+
+/// Finds the program, writes its settings, and fills in what it is started with.
+pub(super) fn prepare(
+    desk: &Desk,
+    agent: &Agent,
+    run: RunId,
+    around: &Around,
+) -> Result<Prepared, String> {
+    let known = desk.kind(&agent.kind)?;
+    let manifest = &known.manifest;
+    let cwd = Path::new(&agent.setup.cwd);
+    if !cwd.is_dir() {
+        return Err(format!("its folder {} is not there", cwd.display()));
+    }
+    let (name, role) = (agent.name.as_str(), agent.role.as_str());
+    let Project { root, name: project, .. } = &around.project;
+    let part = Part { name, role, project, root, parent: around.parent.as_deref(), task: None };
+    let own = launch_settings(&known.settings, &manifest.kind, &part, &around.trust);
+    let known = Known { settings: own.kind_settings, ..(*known).clone() };
+    let program = program(desk, &known)?;
+    let folders = folders(desk, agent, run)?;
+    let settings = write_settings(desk, &known, &folders)?;
+    let port = free_port();
+    // Whoever watches over it after the daemon's end finds it there.
+    let noted = private::write(&folders.run.join("port"), port.unwrap_or(0).to_string().as_bytes());
+    noted.map_err(|error| error.to_string())?;
+    let home = env::var("HOME").unwrap_or_default();
+    let filled = |session: Option<&str>, place: Place| match place {
+        Place::Program => Some(program.display().to_string()),
+        Place::Cmux => Some(desk.cmux.display().to_string()),
+        Place::Session => session.map(ToOwned::to_owned),
+        Place::Cwd => Some(agent.setup.cwd.clone()),
+        Place::Root => Some(root.clone()),
+        Place::Settings => Some(settings.display().to_string()),
+        Place::Name => Some(agent.name.to_string()),
+        Place::Run => Some(run.to_string()),
+        Place::Home => Some(home.clone()),
+        Place::State => Some(folders.state.display().to_string()),
+        Place::Port => port.map(|port| port.to_string()),
+        Place::Prompt | Place::Role | Place::Pid => None,
+    };
+    let (start, session) = session(manifest, agent, &filled);
+    let prompt = agent.setup.task.as_deref().filter(|_| start == Start::New);
+    let told = Told { role: Some(&own.role_prompt), prompt };
+    let filled = |place| filled(session.as_deref(), place);
+    let mut settings = known.settings.clone();
+    settings.args.extend(agent.setup.args.iter().cloned());
+    let started = manifest.start(start, &settings, told, filled);
+    let started = started.map_err(|error| error.to_string())?;
+    let token = secret()?;
+    let environment = environment(desk, agent, run, &token, &started);
+    let mut words = vec![desk.cmux.display().to_string(), "launch".into(), "--".into()];
+    words.extend(started.argv);
+    let (unsaid, ignored) = (started.unsaid, own.ignored);
+    Ok(Prepared { words, environment, token, session, unsaid, ignored })
+}
+
+/// Where what is written for an agent lies.
+struct Folders {
+    run: PathBuf,
+    state: PathBuf,
+}
+
+fn folders(desk: &Desk, agent: &Agent, run: RunId) -> Result<Folders, String> {
+    Ok(Folders {
+        run: make_folder(&desk.home.run(&run.to_string()))?,
+        state: make_folder(&desk.home.agent_state(&agent.id.to_string()))?,
+    })
+}
+
+/// Writes what makes a CLI call cmux, and returns what `{settings}` stands for.
+fn write_settings(desk: &Desk, known: &Known, folders: &Folders) -> Result<PathBuf, String> {
+    let (manifest, permissions) = (&known.manifest, known.settings.permissions);
+    let files = hooks::settings(manifest, &desk.cmux, permissions);
+    let folder = match files.lasts {
+        Lasts::Run => &folders.run,
+        Lasts::Agent => &folders.state,
+    };
+    let home = PathBuf::from(env::var_os("HOME").unwrap_or_default());
+    let theirs = hooks::theirs(manifest, &home, |name| env::var_os(name));
+    let written = files.write(folder, &theirs);
+    written.map_err(|error| format!("its settings could not be written: {error}"))
+}
+
+/// Returns the program of a kind, or how it is had.
+fn program(desk: &Desk, known: &Known) -> Result<PathBuf, String> {
+    let manifest = &known.manifest;
+    if manifest.find.program.is_none() && known.settings.command.is_none() {
+        return Ok(desk.cmux.clone());
+    }
+    known.program(&path()).ok_or_else(|| {
+        let (title, install) = (&manifest.title, &manifest.find.install);
+        format!("{title} is not on this machine: {install}")
+    })
+}
+
+/// Returns whether the agent's session begins or goes on, and which it is, if that is known. One of which
+/// the CLI has written nothing cannot be gone on with.
+fn session(
+    manifest: &Manifest,
+    agent: &Agent,
+    filled: &impl Fn(Option<&str>, Place) -> Option<String>,
+) -> (Start, Option<String>) {
+    let begun = agent.session.as_deref().filter(|session| {
+        let Some(transcript) = &manifest.transcript else { return true };
+        // Where the transcript is not named by its session, it says nothing about it.
+        let is_named = transcript.path.fill(|place| filled(None, place)).is_err();
+        !is_named
+            || transcript.find(|place| filled(Some(session), place)).is_ok_and(|it| it.is_some())
+    });
+    match (begun, manifest.launch.session) {
+        (Some(session), _) if manifest.launch.resume.is_some() => {
+            (Start::Resume, Some(session.to_owned()))
+        }
+        (_, SessionBy::Ours) => (Start::New, agent.session.clone().or_else(uuid)),
+        (_, SessionBy::Theirs) => (Start::New, None),
+    }
+}
+
+/// Returns what the agent has for its environment, besides what every program has.
+fn environment(
+    desk: &Desk,
+    agent: &Agent,
+    run: RunId,
+    token: &str,
+    started: &Started,
+) -> BTreeMap<String, String> {
+    let inherited = env::vars_os().filter_map(text).filter(|(name, _)| is_inherited(name));
+    let mut all: BTreeMap<String, String> = inherited.collect();
+    for name in &started.unset {
+        all.remove(name);
+    }
+    all.extend(started.env.clone());
+    all.extend(agent.setup.env.iter().cloned());
+    let home = desk.home.root().display().to_string();
+    let path = match path().into_string() {
+        Ok(path) if !path.is_empty() => format!("{}:{path}", desk.home.bin().display()),
+        Ok(_) | Err(_) => desk.home.bin().display().to_string(),
+    };
+    let own = [
+        ("CMUX_AGENT", agent.id.to_string()),
+        ("CMUX_AGENT_NAME", agent.name.to_string()),
+        ("CMUX_RUN", run.to_string()),
+        ("CMUX_PROJECT", agent.project.to_string()),
+        ("CMUX_SOCKET", desk.home.socket().display().to_string()),
+        ("CMUX_TOKEN", token.to_owned()),
+        ("CMUX_HOME", home),
+        ("PATH", path),
+    ];
+    all.extend(own.map(|(name, value)| (name.to_owned(), value)));
+    all
+}
+
+/// Returns a variable as text, if it is.
+fn text((name, value): (OsString, OsString)) -> Option<(String, String)> {
+    Some((name.into_string().ok()?, value.into_string().ok()?))
+}
+
+fn is_inherited(name: &str) -> bool {
+    let is_name = name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_');
+    is_name
+        && !name.is_empty()
+        && !name.starts_with(|it: char| it.is_ascii_digit())
+        && !NOT_INHERITED.contains(&name)
+        && !NOT_INHERITED_OF.iter().any(|beginning| name.starts_with(beginning))
+}
+
+/// Returns a port that nobody listens at.
+fn free_port() -> Option<u16> {
+    TcpListener::bind(("127.0.0.1", 0)).and_then(|it| it.local_addr()).ok().map(|it| it.port())
+}
+
+fn make_folder(folder: &Path) -> Result<PathBuf, String> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map(|()| folder.to_owned()).map_err(|error| format!("{}: {error}", folder.display()))
+}
+
+fn chance<const N: usize>() -> Result<[u8; N], String> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| error.to_string())?;
+    Ok(bytes)
+}
+
+fn secret() -> Result<String, String> {
+    Ok(format!("{TOKEN_PREFIX}{}", URL_SAFE_NO_PAD.encode(chance::<32>()?)))
+}
+
+/// Returns a name for a session, as RFC 9562 has them (version 4).
+fn uuid() -> Option<String> {
+    let mut bytes = chance::<16>().ok()?;
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
+    Some(parts.join("-"))
+}
