@@ -47,7 +47,8 @@ impl Spinner {
     fn draw(&self) {
         if self.is_shown {
             let width = width(&io::stderr()).unwrap_or(USUAL_WIDTH);
-            let line = cut(&format!("{} {}", FRAMES[self.frame], self.text), width);
+            let line =
+                cut(&format!("{} {}", FRAMES[self.frame], self.text), width.saturating_sub(1));
             write(&format!("\r\u{1b}[2K{line}"));
         }
     }

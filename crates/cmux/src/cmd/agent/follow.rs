@@ -191,7 +191,7 @@ pub(crate) fn with_reason(agent: &Agent) -> String {
 async fn screen(client: &Client, agent: &Agent) -> String {
     let Ok(terminal) = client.terminal(&agent.id, None, None).await else { return String::new() };
     let text = bare(&terminal.content);
-    let lines: Vec<&str> = text.lines().collect();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let shown = &lines[lines.len().saturating_sub(LINES_SHOWN)..];
     if shown.is_empty() {
         return String::new();

@@ -12,6 +12,9 @@ use crate::agents::Shop;
 use crate::agents::person::{Person, tmux};
 use crate::refused;
 
+/// The end of the scripted agent's composer.
+const BOX: &str = "╰──";
+
 #[test]
 #[ignore = "agents cannot be launched by this build"]
 fn an_agent_is_launched_shown_restarted_stopped_and_forgotten() {
@@ -45,7 +48,7 @@ fn what_is_on_its_screen_is_printed_and_followed_and_explained() {
     let shop = Shop::new();
     spawn(&shop, "api");
     let screen = shop.told(&["agent", "output", "api"]);
-    assert!(screen["content"].as_str().unwrap().contains('❯'), "{screen}");
+    assert!(screen["content"].as_str().unwrap().contains(BOX), "{screen}");
     assert_eq!(screen["size"].as_array().unwrap().len(), 2);
     let words = shop.here(&["agent", "output", "api", "-n", "3"]);
     assert_eq!((words.code, words.stdout.contains('\u{1b}')), (Some(0), false), "{words:?}");
@@ -59,7 +62,7 @@ fn what_is_on_its_screen_is_printed_and_followed_and_explained() {
         let count = output.read(&mut bytes).unwrap();
         assert_ne!(count, 0, "it ended after {seen:?}");
         seen += &String::from_utf8_lossy(&bytes[..count]);
-        seen.contains('❯').then_some(())
+        seen.contains(BOX).then_some(())
     });
     let pid = Pid::from_child(&follow);
     kill_process(pid, Signal::INT).unwrap();
@@ -74,7 +77,7 @@ fn what_is_on_its_screen_is_printed_and_followed_and_explained() {
 
 #[test]
 #[ignore = "agents cannot be launched by this build"]
-fn a_paused_agent_stays_and_a_turn_is_interrupted() {
+fn a_paused_agent_stays_and_one_that_does_nothing_is_not_interrupted() {
     let shop = Shop::new();
     let agent = spawn(&shop, "api");
     let paused = shop.told(&["agent", "pause", "api"]);
@@ -83,8 +86,7 @@ fn a_paused_agent_stays_and_a_turn_is_interrupted() {
     assert!(listed.stdout.contains("idle, paused for "), "{listed:?}");
     let resumed = shop.told(&["agent", "resume", "api", "--wait"]);
     assert_eq!((&resumed["intent"], &resumed["pid"]), (&json!("run"), &agent["pid"]));
-    let interrupted = shop.here(&["agent", "interrupt", "api"]);
-    assert_eq!(interrupted.code, Some(0), "{interrupted:?}");
+    refused(&shop.here(&["agent", "interrupt", "api"]), 1, &["there is nothing to interrupt"]);
     assert_eq!(shop.told(&["agent", "show", "api"])["run"], agent["run"]);
 }
 
@@ -97,7 +99,7 @@ fn an_agent_is_visited_from_within_another_tmux_and_keeps_its_size() {
     let before = size();
     let person = Person::attach(&shop, &shop.root, "api");
     person.sees("Ctrl-b Ctrl-b d leaves");
-    person.sees("❯");
+    person.sees(BOX);
     assert_eq!(size(), before);
     // Keys that are sent to its pane are not the person's own: the outer prefix takes no part.
     person.tmux(&["send-keys", "C-b", "d"]);
