@@ -10,6 +10,7 @@ mod launch;
 mod prepare;
 mod status;
 mod survey;
+mod telling;
 mod watch;
 mod worker;
 

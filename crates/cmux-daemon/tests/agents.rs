@@ -311,7 +311,10 @@ impl House {
         let turn = self.kernel.turn(reports, self.now, &mut self.ids).unwrap();
         assert_eq!(turn.left, []);
         let is_for_agent = |action: &Action| match action {
-            Action::LaunchAgent { .. } | Action::EndAgent { .. } | Action::ClearRun { .. } => true,
+            Action::InterruptAgent { .. }
+            | Action::LaunchAgent { .. }
+            | Action::EndAgent { .. }
+            | Action::ClearRun { .. } => true,
             Action::LookAtProject { .. } | Action::TakeSnapshot { .. } => false,
         };
         (turn.answers, turn.actions.into_iter().filter(is_for_agent).collect())

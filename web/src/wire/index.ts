@@ -178,6 +178,33 @@ export type Part = {
   why?: string | null;
 };
 
+/** What is answered to the CLI, in its own words. */
+export type HookReply = {
+  "kind": "pass";
+} | {
+  "kind": "block";
+  why: string;
+} | {
+  "kind": "allow";
+} | {
+  "kind": "deny";
+  why: string;
+} | {
+  "kind": "ask";
+} | {
+  "kind": "context";
+  text: string;
+};
+
+/** A hook that was stored, and what to answer. */
+export type HookTaken = {
+  /** The event that it became. */
+  event: number;
+  /** Whether it had been taken before, so that nothing new has come of it. */
+  duplicate: boolean;
+  reply: HookReply;
+};
+
 /** Something that a kind of agent cannot do. */
 export type Cannot = {
   what: string;
@@ -466,6 +493,22 @@ export type Register = {
   /** Which program runs in it, such as `claude`. */
   kind: string;
   project: string;
+};
+
+/** What an agent's hook was told. */
+export type NewHook = {
+  /** Made by whoever was called. To hand over the same one again changes nothing. */
+  hook: string;
+  /** Whose hook it is: `claude`, `codex`, `gemini` or `demo`. */
+  kind: string;
+  /** What the CLI calls the event, such as `PreToolUse`. */
+  event: string;
+  /** When it was called. */
+  at: Time;
+  /** How long the machine had run by then, in milliseconds. It tells how old the hook is, whatever becomes of the clock. */
+  since_boot_ms: number;
+  /** What the CLI sent, as it came. Secrets in it are not kept. */
+  payload: string;
 };
 
 /** Asks for a project. */

@@ -17,6 +17,7 @@ use cmux_core::time::Timestamp;
 use cmux_core::witness::{Said, Statements, judge};
 use cmux_drivers::clock;
 use cmux_drivers::kinds;
+use cmux_drivers::manifest::Paste;
 use cmux_drivers::private;
 use cmux_drivers::process::Process;
 use cmux_drivers::tmux::TmuxError;
@@ -30,7 +31,7 @@ use tracing::{debug, warn};
 use super::desk::Desk;
 use super::house::{ANSWER_WITHIN, House};
 use super::status::Status;
-use super::worker::how;
+use super::telling::{doing_of, how, told};
 
 /// How often the screen is looked at while an agent starts.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -45,10 +46,8 @@ const KEY_WITHIN: Duration = Duration::from_secs(3);
 const ASKED_MAX: u32 = 10;
 const ASKED_APART: Duration = Duration::from_millis(100);
 
-/// How much of a screen is told when something goes wrong, in lines and characters.
-const TOLD_LINES: usize = 8;
-const TOLD_COLUMNS: usize = 120;
-const TOLD_MAX: usize = 600;
+/// How many lines that have scrolled off the screen may have been the last.
+const TOLD_HISTORY: u32 = 20;
 
 /// One life of an agent that is watched over.
 #[derive(Debug)]
@@ -277,6 +276,11 @@ impl Watch {
     /// Pastes a text and submits it. Returns whether that was done.
     pub(super) async fn say(&mut self, text: &str, what: &str) -> bool {
         let file = self.folder.join(what);
+        // Where each line would be submitted by itself, it is one line.
+        let text = match self.kind.manifest.keys.paste {
+            Paste::Bracketed => text.to_owned(),
+            Paste::Plain => text.split_whitespace().collect::<Vec<_>>().join(" "),
+        };
         if let Err(error) = private::write(&file, text.as_bytes()) {
             warn!(%error, agent = %self.agent, "nothing can be said to it");
             return false;
@@ -374,8 +378,14 @@ impl Watch {
 
     /// Returns what is on the screen now.
     pub(super) async fn screen(&self) -> Result<Screen, TmuxError> {
+        self.screen_after(0).await
+    }
+
+    /// Returns what is on the screen now, and so many lines that have scrolled off it.
+    async fn screen_after(&self, history: u32) -> Result<Screen, TmuxError> {
         let control = self.house.control().await?;
-        let seen = screen::capture(&control, self.pane, 0, Colours::Without, ANSWER_WITHIN).await?;
+        let seen = screen::capture(&control, self.pane, history, Colours::Without, ANSWER_WITHIN);
+        let seen = seen.await?;
         let text = String::from_utf8_lossy(&seen.content).into_owned();
         let number = |it: u32| u16::try_from(it).unwrap_or(u16::MAX);
         Ok(Screen {
@@ -456,39 +466,10 @@ impl Watch {
         if self.is_ending {
             return how;
         }
-        match self.screen().await.map(|screen| told(&screen)) {
+        // To say that it is dead, tmux scrolls the last words off the screen.
+        match self.screen_after(TOLD_HISTORY).await.map(|screen| told(&screen)) {
             Ok(told) if !told.is_empty() => format!("{how}; on its screen was last: {told}"),
             Ok(_) | Err(_) => how,
         }
     }
-}
-
-/// Returns what an agent is doing, as far as its phase tells.
-fn doing_of(agent: &Agent) -> Option<Doing> {
-    match &agent.phase {
-        Phase::Idle => Some(Doing::AtPrompt),
-        Phase::Busy => Some(Doing::Working),
-        Phase::Asking => Some(Doing::Asking { what: agent.reason.clone().unwrap_or_default() }),
-        Phase::Limited { until } => Some(Doing::Limited { until: *until }),
-        Phase::Offline | Phase::Starting { .. } | Phase::Down { .. } | Phase::Failed => None,
-    }
-}
-
-/// Returns whether there is more in a line than what frames others.
-fn says_something(line: &str) -> bool {
-    line.chars().any(char::is_alphanumeric)
-}
-
-/// Returns the last lines of a screen, fit to be told.
-pub(super) fn told(screen: &Screen) -> String {
-    let lines: Vec<&str> =
-        screen.lines.iter().map(|it| it.trim_end()).filter(|it| says_something(it)).collect();
-    // tmux itself says last that the pane is dead.
-    let is_own = |line: &&str| line.starts_with("Pane is dead (");
-    let end = lines.len() - usize::from(lines.last().is_some_and(is_own));
-    let last = &lines[end.saturating_sub(TOLD_LINES)..end];
-    let shorten = |line: &&str| line.chars().take(TOLD_COLUMNS).collect::<String>();
-    let text = last.iter().map(shorten).collect::<Vec<_>>().join("\n");
-    let skipped = text.chars().count().saturating_sub(TOLD_MAX);
-    text.chars().skip(skipped).filter(|it| !it.is_control() || *it == '\n').collect()
 }

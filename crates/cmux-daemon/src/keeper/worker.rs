@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cmux_core::agent::{Agent, LifeState, Sighting};
 use cmux_core::id::{AgentId, RunId};
-use cmux_drivers::tmux::pane::{Life, Pane};
+use cmux_drivers::tmux::pane::Pane;
 use tokio::sync::{mpsc, oneshot};
 use tracing::{debug, warn};
 
@@ -220,19 +220,5 @@ async fn due(watch: Option<&Watch>) {
     match watch.and_then(Watch::look_at) {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
-    }
-}
-
-/// Returns how a program ended, in words.
-pub(super) fn how(life: &Life) -> Option<String> {
-    match life {
-        Life::Running => None,
-        Life::Exited { code } => Some(match code {
-            0 => "it exited".to_owned(),
-            129..=192 => format!("it was ended by signal {}", code - 128),
-            code => format!("it exited with code {code}"),
-        }),
-        Life::Killed { signal } => Some(format!("what launched it was ended by signal {signal}")),
-        Life::Ended => None,
     }
 }

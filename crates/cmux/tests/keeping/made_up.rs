@@ -33,6 +33,7 @@ install = "write it yourself"
 [launch]
 session = "theirs"
 command = []
+role = []
 
 [launch.ask]
 args = []
@@ -81,6 +82,7 @@ fn a_made_up_cli_is_kept_by_its_manifest_alone() {
         let program = home.folder("bin").join("parrot");
         fs::write(&program, PROGRAM).unwrap();
         fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+        fs::write(home.root().join("config.toml"), "").unwrap();
         let folder = home.root().join("agents");
         fs::create_dir_all(&folder).unwrap();
         let manifest = MANIFEST.replace("PROGRAM", program.to_str().unwrap());

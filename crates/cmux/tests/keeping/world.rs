@@ -122,8 +122,9 @@ impl World {
         let mut all: Vec<Event> = Vec::new();
         loop {
             let since = all.last().map_or(0, |event| event.id);
-            let path = self.home.json(&["events", "--since", &since.to_string()]);
-            let page: Vec<Event> = serde_json::from_value(path["events"].clone()).unwrap();
+            let wanted = cmux_wire::client::EventQuery { since: Some(since), ..Default::default() };
+            let page = self.home.ask(|client| async move { client.events(&wanted).await });
+            let page = page.unwrap().events;
             if page.is_empty() {
                 return all;
             }
