@@ -22,6 +22,7 @@ use tokio::time::timeout;
 use crate::daemon::{DaemonStatus, Status, Stopping};
 use crate::event::Events;
 use crate::health::Health;
+use crate::hook::{HookTaken, NewHook};
 use crate::kind::Kinds;
 use crate::link::Link;
 use crate::problem::Problem;
@@ -173,6 +174,11 @@ impl Client {
     /// Takes back all that is trusted of a project.
     pub async fn distrust_project(&self, project: &str) -> Result<(), ClientError> {
         self.ask(Method::DELETE, &trust_path(project), None::<&()>).await.map(|_| ())
+    }
+
+    /// Hands over what a hook was told.
+    pub async fn take_hook(&self, new: &NewHook) -> Result<HookTaken, ClientError> {
+        self.send(Method::POST, "/api/hooks", Some(new)).await
     }
 
     pub async fn tokens(&self, after: Option<&str>) -> Result<Tokens, ClientError> {

@@ -65,10 +65,9 @@ pub fn redact(text: &str) -> String {
                 before = ']';
             }
             None => {
-                // A word is looked at once, from its beginning.
-                let length = if is_word(next) { word(rest).len() } else { next.len_utf8() };
+                let length = step(rest, next);
                 clean.push_str(&rest[..length]);
-                before = rest[..length].chars().next_back().unwrap_or(next);
+                before = if next == '\\' { next } else { last(&rest[..length], next) };
                 at += length;
             }
         }
@@ -88,6 +87,21 @@ pub fn cut(mut text: String, max: usize) -> String {
     }
     text.truncate(end);
     text + &told
+}
+
+/// Returns how far to go to where the next secret can begin: behind a word, which is looked at once from its
+/// beginning, and behind the break of a line as it is written in JSON.
+fn step(rest: &str, next: char) -> usize {
+    if is_word(next) {
+        let word = word(rest);
+        return word.find(DASHES).filter(|&at| at > 0).unwrap_or(word.len());
+    }
+    let is_break = next == '\\' && rest[1..].starts_with(['n', 't', 'r', 'b', 'f']);
+    if is_break { 2 } else { next.len_utf8() }
+}
+
+fn last(text: &str, otherwise: char) -> char {
+    text.chars().next_back().unwrap_or(otherwise)
 }
 
 /// A secret: how much before it may be seen, and how long it is.
@@ -223,6 +237,9 @@ mod tests {
                 r"-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----\nmore",
                 r"[redacted]\nmore",
             ),
+            (r"a\n-----BEGIN X-----\nabc\n-----END X-----", r"a\n[redacted]"),
+            (r"x\nghp_abcdefghijklmnop1234\tAKIAABCDEFGHIJKLMNOP", r"x\n[redacted]\t[redacted]"),
+            (r"\\nsk-aaaabbbbccccddddeeee", r"\\n[redacted]"),
             ("-----BEGIN EC PRIVATE KEY-----\nabc", "[redacted]"),
         ] {
             assert_eq!(redact(text), expected, "{text}");
