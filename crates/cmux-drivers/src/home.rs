@@ -59,7 +59,7 @@ impl Home {
         let has = |name: &str| self.root.join(name).exists();
         let is_empty = fs::read_dir(&self.root).is_ok_and(|mut it| it.next().is_none());
         if !is_empty
-            && !["cmux.db", "cmux.lock", "config.toml", "guard.lock", "logs", "backups"]
+            && !["cmux.db", "cmux.lock", "config.toml", "guard.lock", "logs", "backups", "spool"]
                 .into_iter()
                 .any(has)
         {

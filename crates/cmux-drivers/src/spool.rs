@@ -106,7 +106,11 @@ impl Spool {
         if entry.len() > ENTRY_MAX {
             return Err(SpoolError::TooLong);
         }
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        // A home that is gone is not made again.
+        match DirBuilder::new().mode(0o700).create(&self.folder) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error.into()),
+            Ok(()) | Err(_) => {}
+        }
         self.require_room()?;
         let new = self.folder.join(format!("{UNFINISHED}{id}"));
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
@@ -256,6 +260,14 @@ mod tests {
         fs::write(folder.path().join("x.json"), "{").unwrap();
         assert_eq!(spool.entries(10).unwrap(), []);
         assert_eq!((fresh.exists(), old.exists()), (true, false));
+    }
+
+    #[test]
+    fn a_home_that_is_gone_is_not_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("home");
+        assert!(Spool::at(home.join("spool")).append(id(1), &letter("{}")).is_err());
+        assert!(!home.exists());
     }
 
     #[test]
