@@ -8,7 +8,7 @@ mod demo;
 mod gemini;
 mod settings;
 
-use cmux_core::hook::{Ids, Meaning, Reply, TEXT_MAX};
+use cmux_core::hook::{Ids, Meaning, Reply, TEXT_MAX, cut};
 use serde_json::Value;
 
 use crate::manifest::HookShape;
@@ -17,6 +17,9 @@ pub use self::settings::{Content, File, Files, Lasts, settings, theirs};
 
 /// The longest payload that is read, in bytes. Of a longer one nothing is understood.
 pub const READ_MAX: usize = 4 << 20;
+
+/// How much is left of a text that is shortened, in bytes.
+const LONG: usize = 4 << 10;
 
 /// The longest name of an event, in bytes.
 const EVENT_MAX: usize = 64;
@@ -68,6 +71,26 @@ pub fn read(shape: HookShape, event: &str, payload: &str) -> Understood {
         HookShape::Hermes | HookShape::Opencode => {
             Understood { means: Meaning::Other, ids: Ids::default() }
         }
+    }
+}
+
+/// Returns `payload` with what is long in it shortened, so that it has `max` bytes at most and still means the
+/// same, if that can be done.
+pub fn shorten(payload: String, max: usize) -> String {
+    if payload.len() <= max {
+        return payload;
+    }
+    let Ok(mut body) = serde_json::from_str(&payload) else { return cut(payload, max) };
+    shorten_texts(&mut body);
+    cut(body.to_string(), max)
+}
+
+fn shorten_texts(value: &mut Value) {
+    match value {
+        Value::String(text) if text.len() > LONG => *text = cut(std::mem::take(text), LONG),
+        Value::Array(values) => values.iter_mut().for_each(shorten_texts),
+        Value::Object(fields) => fields.values_mut().for_each(shorten_texts),
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

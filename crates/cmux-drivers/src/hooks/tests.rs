@@ -146,6 +146,19 @@ fn what_makes_no_sense_means_nothing_and_harms_nobody() {
 }
 
 #[test]
+fn what_is_shortened_still_means_the_same() {
+    let long = json!({ "tool_response": { "stdout": ["x".repeat(1 << 20)] }, "tool_name": "T" });
+    let short = shorten(long.to_string(), 64 << 10);
+    assert!(short.len() < 8 << 10, "{}", short.len());
+    let ended = Meaning::ToolEnded { tool: "T".to_owned(), ok: true };
+    check(HookShape::Claude, "PostToolUse", &short, &ended);
+    assert_eq!(shorten("{}".to_owned(), 64), "{}");
+    for none in ["x".repeat(1 << 20), json!(vec![1; 1 << 20]).to_string()] {
+        assert!(shorten(none, 1 << 10).len() <= 1 << 10);
+    }
+}
+
+#[test]
 fn each_reply_is_said_in_the_words_of_the_cli() {
     use HookShape::{Claude, Codex, Gemini};
     let why = || "R".to_owned();

@@ -19,7 +19,7 @@ use cmux_core::digest::Digest;
 use cmux_core::hook::{Gate, PAYLOAD_MAX, Reply, cut, redact};
 use cmux_core::id::HookId;
 use cmux_drivers::clock;
-use cmux_drivers::hooks::{READ_MAX, Said, answer, is_event, shape};
+use cmux_drivers::hooks::{READ_MAX, Said, answer, is_event, shape, shorten};
 use cmux_drivers::spool::{Letter, Spool};
 use cmux_wire::hook::{HookReply, HookTaken, NewHook};
 use cmux_wire::time::Time;
@@ -31,9 +31,6 @@ use self::line::Broken;
 
 /// How long the CLI may take to say what it has to.
 const SAY_WITHIN: Duration = Duration::from_secs(2);
-
-/// The longest payload that is spooled whole, in bytes.
-const SPOOL_MAX: usize = 1 << 20;
 
 /// How much is read at once, in bytes.
 const CHUNK: usize = 64 << 10;
@@ -153,10 +150,7 @@ impl Caller {
 
     /// Leaves a hook where the next daemon looks.
     fn spool(&self, id: HookId, mut new: NewHook) -> Result<(), String> {
-        new.payload = redact(&new.payload);
-        if new.payload.len() > SPOOL_MAX {
-            new.payload = cut(new.payload, PAYLOAD_MAX);
-        }
+        new.payload = shorten(redact(&new.payload), PAYLOAD_MAX);
         let body = serde_json::to_string(&new).map_err(|error| error.to_string())?;
         let home = self.socket.parent().unwrap_or(Path::new("/"));
         let letter = Letter { by: Digest::of(self.token.as_bytes()), boot: clock::boot(), body };

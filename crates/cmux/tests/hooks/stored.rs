@@ -12,13 +12,22 @@ use crate::yard::{TOKEN, Yard};
 fn a_turn_is_told_with_all_that_links_its_hooks() {
     let yard = Yard::new();
     let tool = json!({ "session_id": "s", "tool_name": "Bash", "tool_use_id": "toolu_1" });
-    yard.tell("SessionStart", &json!({ "session_id": "s", "source": "startup" }));
-    yard.tell("UserPromptSubmit", &json!({ "session_id": "s", "prompt": "a long story" }));
-    yard.tell("PreToolUse", &tool);
-    yard.tell("PostToolUse", &tool);
-    yard.tell("Stop", &json!({ "session_id": "s", "background_tasks": [] }));
-    yard.tell("UserPromptSubmit", &json!({ "session_id": "s", "prompt": "more" }));
-    let told = yard.heard(6);
+    for (n, (event, payload)) in [
+        ("SessionStart", json!({ "session_id": "s", "source": "startup" })),
+        ("UserPromptSubmit", json!({ "session_id": "s", "prompt": "a long story" })),
+        ("PreToolUse", tool.clone()),
+        ("PostToolUse", tool),
+        ("Stop", json!({ "session_id": "s", "background_tasks": [] })),
+        ("UserPromptSubmit", json!({ "session_id": "s", "prompt": "more" })),
+    ]
+    .iter()
+    .enumerate()
+    {
+        yard.tell(event, payload);
+        // On a busy machine one may go by way of the spool.
+        yard.heard(n + 1);
+    }
+    let told = yard.told();
     let field = |name: &str| told.iter().map(|it| it[name].clone()).collect::<Vec<Value>>();
     let means = ["session_began", "prompted", "tool_began", "tool_ended", "turn_ended", "prompted"];
     assert_eq!(field("means"), means);
