@@ -3,6 +3,7 @@
 use cmux_core::digest::Digest;
 use cmux_core::event::{Actor, Event, StopReason, What};
 use cmux_core::hook::Told;
+use cmux_core::id::AgentId;
 use cmux_core::repair::{Repair, RepairSource};
 use cmux_core::session::{OverWhy, SessionHow};
 use cmux_core::snapshot::{Copied, SnapshotKind};
@@ -126,22 +127,17 @@ pub(crate) fn data(what: &What) -> Value {
         What::ProjectUntrusted { files, folder } => untrusted(files, *folder),
         What::SnapshotTaken { kind, copied } => taken(*kind, copied),
         What::SnapshotFailed { kind, why } => json!({"kind": snapshot_kind(*kind), "why": why}),
-        What::AgentSpawned { name, role, kind, parent } => json!({
-            "name": name,
-            "role": role,
-            "kind": kind,
-            "parent": parent.map(|id| id.to_string()),
-        }),
+        What::AgentSpawned { name, role, kind, parent } => {
+            let parent = parent.map(|id| id.to_string());
+            json!({"name": name, "role": role, "kind": kind, "parent": parent})
+        }
         What::AgentAsked { intent } => json!({"intent": intent}),
         What::AgentPhase { from, to, reason } => json!({"from": from, "to": to, "reason": reason}),
         What::AgentExited { how } => json!({"how": how}),
         What::AgentAdopted { name, kind, pane } | What::AgentFound { name, kind, pane } => {
             json!({"name": name, "kind": kind, "pane": pane})
         }
-        What::TmuxLost { server, agents } => {
-            let agents: Vec<String> = agents.iter().map(ToString::to_string).collect();
-            json!({"server": server, "agents": agents})
-        }
+        What::TmuxLost { server, agents } => json!({"server": server, "agents": ids(agents)}),
         What::AgentRemoved { name } => json!({"name": name}),
         What::HookReceived(told) => hooked(told),
         What::LogArchived { through, rows, file, sha256 } => {
@@ -170,21 +166,18 @@ pub(crate) fn data(what: &What) -> Value {
             json!({"session": session.to_string(), "why": over_why(*why)})
         }
         What::WebhookReceived { source, delivery, event, content_type, bytes } => json!({
-            "source": source,
-            "delivery": delivery,
-            "event": event,
-            "content_type": content_type,
-            "bytes": bytes,
+            "source": source, "delivery": delivery, "event": event,
+            "content_type": content_type, "bytes": bytes,
         }),
         What::DoorRefused { reason, door, method, path, from, count } => json!({
-            "reason": reason,
-            "door": door,
-            "method": method,
-            "path": path,
-            "from": from,
-            "count": count,
+            "reason": reason, "door": door, "method": method, "path": path,
+            "from": from, "count": count,
         }),
     }
+}
+
+fn ids(agents: &[AgentId]) -> Vec<String> {
+    agents.iter().map(ToString::to_string).collect()
 }
 
 fn hooked(told: &Told) -> Value {

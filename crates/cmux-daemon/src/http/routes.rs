@@ -35,7 +35,7 @@ pub(crate) fn all() -> Vec<Route> {
         project_routes(),
         kind_routes(),
         agent_routes(),
-        place_routes(),
+        view_routes(),
         hook_routes(),
         log_routes(),
     ]
@@ -290,7 +290,18 @@ fn agent_routes() -> Vec<Route> {
             "Has an agent stop in what it does now.",
         )
         .refuses(&[409]),
-        of_one(get("/api/agents/{id}/why", "explainAgent", why::show))
+        asked(
+            post("/api/agents/{id}/stop", "stopAgent", agents::stop),
+            "Ends an agent, and leaves it so.",
+        ),
+    ]
+}
+
+fn view_routes() -> Vec<Route> {
+    vec![
+        get("/api/agents/{id}/why", "explainAgent", why::show)
+            .names(agent::id_or_name())
+            .query::<agents::Where>()
             .needs(Need::Read)
             .says("Tells which witness said what of an agent, and which of them decided.")
             .answers::<Why>(200, "Who said what."),
@@ -301,7 +312,9 @@ fn agent_routes() -> Vec<Route> {
             .says("What is on an agent's screen, and what has scrolled off it.")
             .answers::<Terminal>(200, "The terminal.")
             .refuses(&[409]),
-        of_one(get("/api/agents/{id}/terminal/ws", "followTerminal", terminal::follow))
+        get("/api/agents/{id}/terminal/ws", "followTerminal", terminal::follow)
+            .names(agent::id_or_name())
+            .query::<agents::Where>()
             .needs(Need::Operate)
             .says(
                 "An agent's terminal as a WebSocket: first the screen, then every byte as it comes. A \
@@ -309,15 +322,6 @@ fn agent_routes() -> Vec<Route> {
             )
             .answers_nothing(101, "A WebSocket. What is in binary messages is for a terminal.")
             .refuses(&[409, 426]),
-        asked(
-            post("/api/agents/{id}/stop", "stopAgent", agents::stop),
-            "Ends an agent, and leaves it so.",
-        ),
-    ]
-}
-
-fn place_routes() -> Vec<Route> {
-    vec![
         get("/api/agents/{id}/place", "placeAgent", agents::place)
             .names(agent::id_or_name())
             .query::<agents::Where>()

@@ -26,6 +26,36 @@ use super::watch::Watch;
 /// How long tmux may take to make a pane.
 const SPAWN_WITHIN: Duration = Duration::from_secs(20);
 
+/// Why an agent was not launched.
+pub(super) enum NotLaunched {
+    /// It cannot be so, in words.
+    Cannot(String),
+    /// tmux does not answer. Whether it was launched is not known, and is seen when it does.
+    Later,
+}
+
+impl From<String> for NotLaunched {
+    fn from(why: String) -> NotLaunched {
+        NotLaunched::Cannot(why)
+    }
+}
+
+impl From<TmuxError> for NotLaunched {
+    fn from(error: TmuxError) -> NotLaunched {
+        match error {
+            TmuxError::Late | TmuxError::Gone => NotLaunched::Later,
+            TmuxError::Absent
+            | TmuxError::TooOld { .. }
+            | TmuxError::NoServer
+            | TmuxError::NoPane(_)
+            | TmuxError::Refused(_)
+            | TmuxError::Garbled(_)
+            | TmuxError::Unusable { .. }
+            | TmuxError::Text(_) => NotLaunched::Cannot(error.to_string()),
+        }
+    }
+}
+
 /// Launches `run` of `agent` in `house`, unless it is too late for that or it is there already. Returns
 /// why it cannot be, in words.
 pub(super) async fn launch(
@@ -33,18 +63,18 @@ pub(super) async fn launch(
     agent: &Agent,
     run: RunId,
     house: &House,
-) -> Result<Option<Watch>, String> {
+) -> Result<Option<Watch>, NotLaunched> {
     let Some(life) = agent.live_life().filter(|life| life.run == run) else { return Ok(None) };
     if clock::wall().since(life.began_at) > START_WITHIN {
         return Ok(None);
     }
     if let Some(spawned) = already(house, run).await? {
-        return watch(desk, agent, run, house, spawned).map(Some);
+        return Ok(Some(watch(desk, agent, run, house, spawned)?));
     }
     let around = around(desk, agent).await?;
     let (ready_desk, ready_agent) = (desk.clone(), agent.clone());
     let prepared = spawn_blocking(move || prepare(&ready_desk, &ready_agent, run, &around));
-    let prepared = prepared.await.map_err(|error| error.to_string())??;
+    let prepared = prepared.await.map_err(|error| NotLaunched::Cannot(error.to_string()))??;
     if !prepared.ignored.is_empty() {
         warn!(agent = %agent.id, ignored = ?prepared.ignored, "not all of its project's files act");
     }
@@ -55,18 +85,9 @@ pub(super) async fn launch(
         environment: prepared.environment.into_iter().collect(),
         words: prepared.words,
     };
-    let control = house.started().await.map_err(|error| error.to_string())?;
-    let spawned = match spawn.make(&control, SPAWN_WITHIN).await {
-        Ok(spawned) => spawned,
-        // It is not known whether it was made.
-        Err(TmuxError::Late | TmuxError::Gone) => {
-            let found = already(house, run).await?;
-            found.ok_or("tmux did not answer when it was to make its window")?
-        }
-        Err(error) => return Err(error.to_string()),
-    };
-    let watch = watch(desk, agent, run, house, spawned)?;
-    Ok(Some(watch.saying(prepared.unsaid)))
+    let control = house.started().await?;
+    let spawned = spawn.make(&control, SPAWN_WITHIN).await?;
+    Ok(Some(watch(desk, agent, run, house, spawned)?))
 }
 
 /// Returns what the store knows of an agent's surroundings.
@@ -83,11 +104,11 @@ async fn around(desk: &Desk, agent: &Agent) -> Result<Around, String> {
 }
 
 /// Returns the pane in which `run` is already, if it is.
-async fn already(house: &House, run: RunId) -> Result<Option<Spawned>, String> {
+async fn already(house: &House, run: RunId) -> Result<Option<Spawned>, TmuxError> {
     let panes = match house.panes().await {
         Ok(panes) => panes,
         Err(TmuxError::NoServer) => return Ok(None),
-        Err(error) => return Err(error.to_string()),
+        Err(error) => return Err(error),
     };
     let is_it = |tags: &Tags| tags.run == run;
     let found = panes.iter().find(|pane| pane.tags.as_ref().is_some_and(is_it));

@@ -23,6 +23,9 @@ use cmux_drivers::private;
 
 use super::desk::{Desk, path};
 
+/// The file in which what is left to be said at an agent's prompt waits for that.
+pub(super) const UNSAID: &str = "unsaid";
+
 /// What begins the secret of a run.
 const TOKEN_PREFIX: &str = "cmux_run_";
 
@@ -64,8 +67,6 @@ pub(super) struct Prepared {
     pub(super) environment: BTreeMap<String, String>,
     pub(super) token: String,
     pub(super) session: Option<String>,
-    /// What is left to be said at its prompt.
-    pub(super) unsaid: Option<String>,
     /// What the project's files say that was not used, and why.
     pub(super) ignored: Vec<String>,
 }
@@ -122,8 +123,11 @@ pub(super) fn prepare(
     let environment = environment(desk, agent, run, &token, &started);
     let mut words = vec![desk.cmux.display().to_string(), "launch".into(), "--".into()];
     words.extend(started.argv);
-    let (unsaid, ignored) = (started.unsaid, own.ignored);
-    Ok(Prepared { words, environment, token, session, unsaid, ignored })
+    if let Some(unsaid) = started.unsaid {
+        let noted = private::write(&folders.run.join(UNSAID), unsaid.as_bytes());
+        noted.map_err(|error| error.to_string())?;
+    }
+    Ok(Prepared { words, environment, token, session, ignored: own.ignored })
 }
 
 /// Where what is written for an agent lies.

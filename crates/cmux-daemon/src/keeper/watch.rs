@@ -30,6 +30,7 @@ use tracing::{debug, warn};
 
 use super::desk::Desk;
 use super::house::{ANSWER_WITHIN, House};
+use super::prepare::UNSAID;
 use super::status::Status;
 use super::telling::{doing_of, how, told};
 
@@ -115,6 +116,7 @@ impl Watch {
         let (kind, folder) = (desk.kind(&agent.kind)?, desk.home.run(&run.to_string()));
         let state = desk.home.agent_state(&agent.id.to_string());
         let status = Status::of(&kind.manifest, &folder, state);
+        let unsaid = std::fs::read_to_string(folder.join(UNSAID)).ok();
         Ok(Watch {
             agent: agent.id,
             run,
@@ -133,15 +135,10 @@ impl Watch {
             active_s: None,
             answered: None,
             keys_pressed: 0,
-            unsaid: None,
+            unsaid,
             look_at: Some(Instant::now()),
             is_ending: false,
         })
-    }
-
-    /// Returns the watch over an agent that is to be told this as soon as it is at its prompt.
-    pub(super) fn saying(self, unsaid: Option<String>) -> Watch {
-        Watch { unsaid, ..self }
     }
 
     pub(super) fn place(&self) -> Place {
@@ -271,6 +268,7 @@ impl Watch {
         if !self.say(&text, "first").await {
             warn!(agent = %self.agent, "it could not be told its task");
         }
+        let _ = std::fs::remove_file(self.folder.join(UNSAID));
     }
 
     /// Pastes a text and submits it. Returns whether that was done.

@@ -1,18 +1,24 @@
 //! A worker: it launches one agent, watches over it, and ends it, one job after another.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use cmux_core::agent::{Agent, LifeState, Sighting};
 use cmux_core::id::{AgentId, RunId};
+use cmux_core::plan::Action;
 use cmux_drivers::tmux::pane::Pane;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::sleep;
 use tracing::{debug, warn};
 
 use super::clear;
 use super::house::House;
-use super::launch;
+use super::launch::{self, NotLaunched};
 use super::watch::{Known, Watch};
 use super::{Desk, Order, Orders};
+
+/// When a launch is tried again that tmux did not answer to.
+const LAUNCH_AGAIN: Duration = Duration::from_secs(2);
 
 /// What a worker is to do.
 #[derive(Debug)]
@@ -132,7 +138,14 @@ impl Worker {
                 self.watch = Some(watch);
             }
             Ok(None) => debug!(agent = %self.id, "its launch came too late"),
-            Err(why) => self.desk.not_launched(self.id, run, &why),
+            Err(NotLaunched::Cannot(why)) => self.desk.not_launched(self.id, run, &why),
+            Err(NotLaunched::Later) => {
+                let (orders, agent) = (self.orders.clone(), Box::new(agent.clone()));
+                tokio::spawn(async move {
+                    sleep(LAUNCH_AGAIN).await;
+                    orders.give(Order::Act(Action::LaunchAgent { agent, run })).await;
+                });
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! Agents kept alive, with the real daemon, real tmux and the scripted agent.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod chaos;
 mod deaths;
 mod launches;
