@@ -232,7 +232,7 @@ async fn live(
     }
     let beating = heartbeat.map(|heartbeat| tokio::spawn(heartbeat.live(inbox.clone())));
     info!(port, home = %life.home.root().display(), "ready");
-    let mut kernel_end = mind.map(|mind| mind.end);
+    let (mut kernel_end, kept) = mind.map(|mind| (mind.end, mind.readers)).unzip();
     let end = tokio::select! {
         _ = term.recv() => Ending::Stop(StopReason::Signal),
         _ = int.recv() => Ending::Stop(StopReason::Signal),
@@ -241,7 +241,7 @@ async fn live(
         end = wait_for(&mut kernel_end) => Ending::Kernel(end),
     };
     drop(app);
-    let left = Leaving { closing, serving, clients_gone, inbox, kernel_end };
+    let left = Leaving { closing, serving, clients_gone, inbox, kept, kernel_end };
     let ended = left.leave(end, &life).await;
     if let Some(beating) = beating {
         beating.abort();
@@ -302,6 +302,8 @@ struct Mind {
     signs: Signs,
     hands: AbortHandle,
     keeper: Orders,
+    /// What the keeper reads by.
+    readers: Readers,
     end: oneshot::Receiver<End>,
 }
 
@@ -349,7 +351,7 @@ async fn awaken(life: &Life, disk: Disk, files_max: Option<u64>) -> Result<Optio
     if let Err(denied) = inbox.ask(Report::PasswordIs { digest }).await {
         warn!(%denied, "the start could not be stored");
     }
-    Ok(Some(Mind { inbox, signs, hands, keeper, end }))
+    Ok(Some(Mind { inbox, signs, hands, keeper, readers, end }))
 }
 
 fn open_store(
@@ -402,6 +404,8 @@ struct Leaving {
     serving: tokio::task::JoinHandle<()>,
     clients_gone: mpsc::Receiver<()>,
     inbox: Option<Inbox>,
+    /// What the keeper reads by.
+    kept: Option<Readers>,
     kernel_end: Option<oneshot::Receiver<End>>,
 }
 
@@ -435,6 +439,9 @@ impl Leaving {
         };
         if timeout(DRAIN_WITHIN, drained).await.is_err() {
             warn!("not every client left in time");
+        }
+        if let Some(readers) = self.kept {
+            readers.close();
         }
         if let Some(inbox) = self.inbox {
             // It waits while the inbox is full.

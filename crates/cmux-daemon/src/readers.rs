@@ -32,6 +32,12 @@ impl Readers {
         Readers::of(&self.path)
     }
 
+    /// Closes all connections: nobody reads any more.
+    pub(crate) fn close(&self) {
+        self.places.close();
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// Returns what `work` finds, on a thread that may wait for the disk.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
@@ -48,8 +54,8 @@ impl Readers {
                 None => Reader::open(&path)?,
             };
             let found = reader.read(work);
-            // A connection on which something went wrong is not used again.
-            if found.is_ok() {
+            // A connection on which something went wrong is not used again, and none is at the end.
+            if found.is_ok() && !place.semaphore().is_closed() {
                 idle.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
             }
             drop(place);

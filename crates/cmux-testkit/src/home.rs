@@ -116,10 +116,19 @@ impl TestHome {
 }
 
 impl Drop for TestHome {
+    /// Ends the daemon, its guard, the tmux servers and the agents of this home. What a test has started
+    /// itself is the test's to end.
     fn drop(&mut self) {
-        // What is killed may have started another meanwhile: a guard, or a launcher.
-        for _ in 0..3 {
-            for pid in self.processes() {
+        let noted: Vec<Pid> = ["guard.lock", "cmux.lock"]
+            .iter()
+            .filter_map(|lock| Pid::from_raw(self.noted_pid(lock)?))
+            .collect();
+        let servers = format!("{}/tmux/", self.root().display());
+        for pid in self.processes() {
+            let read = |file: &str| fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+            let has = |file: &str, text: &str| String::from_utf8_lossy(&read(file)).contains(text);
+            let is_kept = has("cmdline", &servers) || has("environ", "CMUX_AGENT=");
+            if noted.contains(&pid) || is_kept {
                 let _ = kill_process(pid, Signal::KILL);
             }
         }

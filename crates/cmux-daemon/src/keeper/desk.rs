@@ -55,7 +55,7 @@ impl Desk {
         Desk {
             home: home.clone(),
             inbox: inbox.clone(),
-            readers: readers.another(),
+            readers: readers.clone(),
             settings,
             files_max,
             cmux: own_program(home),
