@@ -200,6 +200,8 @@ pub enum Ignored {
     NoNews,
     #[error("a better witness has just said otherwise")]
     Outranked,
+    #[error("no session can be called so")]
+    Senseless,
 }
 
 impl Agent {

@@ -82,11 +82,13 @@ async fn take(spool: &Spool) -> io::Result<(Vec<Entry>, Vec<Read>)> {
 async fn put_away(spool: &Spool, entries: Vec<Entry>, outcomes: Vec<Outcome>) -> io::Result<()> {
     let spool = spool.clone();
     let done = spawn_blocking(move || {
-        entries.iter().zip(outcomes).try_for_each(|(entry, outcome)| match outcome {
+        // One that cannot be put away does not keep the others.
+        let put = entries.iter().zip(outcomes).map(|(entry, outcome)| match outcome {
             Outcome::Stored => spool.remove(entry),
             Outcome::Later => Ok(()),
             Outcome::Senseless => spool.set_aside(entry),
-        })
+        });
+        put.fold(Ok(()), Result::and)
     });
     done.await.map_err(io::Error::other)?
 }

@@ -49,6 +49,16 @@ fn main_repository(root: &Path) -> Option<PathBuf> {
     (common.file_name()? == ".git" && main.is_dir()).then(|| main.to_owned())
 }
 
+/// Returns whether what was said of the project at `root` holds for `folder`: it is there, or below with no
+/// other project between. A folder elsewhere that only says so is not believed.
+pub fn is_of(folder: &Path, root: &Path) -> bool {
+    let (Ok(folder), Ok(root)) = (fs::canonicalize(folder), fs::canonicalize(root)) else {
+        return false;
+    };
+    let is_own = project_root(&folder).is_ok_and(|found| Path::new(&found) == root);
+    folder == root || folder.starts_with(&root) && is_own
+}
+
 /// Looks whether there is a folder at `root`. A look that fails says nothing.
 pub fn look(root: &Path) -> Option<Found> {
     match fs::metadata(root) {
@@ -63,6 +73,30 @@ pub fn look(root: &Path) -> Option<Found> {
 mod tests {
     use super::*;
     use std::process::Command;
+
+    #[test]
+    fn a_folder_is_of_a_project_if_no_other_is_between() {
+        let tree = tempfile::tempdir().unwrap();
+        let top = fs::canonicalize(tree.path()).unwrap();
+        for folder in ["own/.git/worktrees/x", "own/src", "own/vendor/.git", "own/vendor/src"] {
+            fs::create_dir_all(top.join(folder)).unwrap();
+        }
+        fs::create_dir_all(top.join("other")).unwrap();
+        let gitdir = format!("gitdir: {}", top.join("own/.git/worktrees/x").display());
+        fs::write(top.join("other/.git"), gitdir).unwrap();
+        fs::write(top.join("own/.git/worktrees/x/commondir"), "../..").unwrap();
+        for (folder, expected) in [
+            ("own", true),
+            ("own/src", true),
+            ("own/vendor", false),
+            ("own/vendor/src", false),
+            ("other", false),
+            ("none", false),
+            (".", false),
+        ] {
+            assert_eq!(is_of(&top.join(folder), &top.join("own")), expected, "{folder}");
+        }
+    }
 
     #[test]
     fn the_nearest_marked_folder_upwards_is_the_root() {

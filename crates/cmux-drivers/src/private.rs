@@ -1,8 +1,8 @@
 //! Files that nobody but their owner may read: secrets, keys, the password.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
@@ -54,11 +54,14 @@ pub fn read(path: &Path) -> Result<String, PrivateError> {
 
 /// Writes a file that nobody else may read, in place of what was there.
 pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file =
-        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    // One that was there keeps the mode that it had.
-    file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
-    file.write_all(content)
+    // What is there may be a link to something else.
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let new = path.with_file_name(name);
+    let _ = fs::remove_file(&new);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
+    file.write_all(content)?;
+    fs::rename(&new, path)
 }
 
 /// Checks that nobody but its owner may read `file`, which was opened at `path`.
@@ -73,7 +76,8 @@ pub(crate) fn check(path: &Path, file: &File) -> Result<(), PrivateError> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{self, Permissions};
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 

@@ -47,6 +47,12 @@ impl Process {
         Process::find(pid).unwrap_or(Process { pid, start: 0 })
     }
 
+    /// Returns the number of the process's parent, if it lives and has one.
+    pub fn parent(&self) -> Option<u32> {
+        let stat = procfs::process::Process::new(self.pid.cast_signed()).ok()?.stat().ok()?;
+        (stat.starttime == self.start && stat.ppid > 0).then(|| stat.ppid.cast_unsigned())
+    }
+
     /// Returns whether the process still lives.
     pub fn is_alive(&self) -> bool {
         Process::find(self.pid) == Some(*self)

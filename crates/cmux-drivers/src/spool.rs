@@ -13,6 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use cmux_core::digest::Digest;
 use cmux_core::id::HookId;
+use rustix::fs::OFlags;
 
 /// How many entries there may be, and how many bytes in all. What comes then is lost.
 const ENTRIES_MAX: usize = 4096;
@@ -142,10 +143,15 @@ impl Spool {
 
     /// Returns what an entry says: nothing if it is gone, and an error if it makes no sense.
     pub fn read(&self, entry: &Entry) -> io::Result<Option<Letter>> {
-        let file = match File::open(&entry.path) {
+        // To open a pipe would wait for whoever writes to it, and a link may lead anywhere.
+        let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
+        let file = match OpenOptions::new().read(true).custom_flags(flags).open(&entry.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::new(ErrorKind::InvalidData, "it is not a file"));
+        }
         let mut text = String::new();
         file.take(ENTRY_MAX as u64).read_to_string(&mut text)?;
         let damaged = || io::Error::new(ErrorKind::InvalidData, "it is not what cmux writes");

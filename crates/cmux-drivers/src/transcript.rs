@@ -42,7 +42,10 @@ impl Transcript {
     ) -> Result<Option<Found>, SearchError> {
         // What is filled in is one name as it is, whoever chose it; only the manifest has wildcards.
         let plain = |place: Place| {
-            let is_folder = matches!(place, Place::Home | Place::State | Place::Cwd | Place::Root);
+            let is_folder = matches!(
+                place,
+                Place::Home | Place::State | Place::Settings | Place::Cwd | Place::Root
+            );
             known(place).filter(|text| !text.contains('*') && (is_folder || is_name(text)))
         };
         search(&self.path.fill(plain)?)

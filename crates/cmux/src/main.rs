@@ -15,6 +15,8 @@ mod say;
 #[cfg(target_os = "linux")]
 mod spin;
 #[cfg(target_os = "linux")]
+mod tame;
+#[cfg(target_os = "linux")]
 mod trust;
 
 #[cfg(target_os = "linux")]

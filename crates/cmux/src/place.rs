@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use cmux_core::settings::Settings;
 use cmux_drivers::home::{Home, default_root};
+use cmux_drivers::process::Process;
 use cmux_drivers::{config, folder};
 use cmux_wire::client::Client;
 use cmux_wire::project::NewProject;
@@ -57,6 +58,9 @@ pub(crate) fn client(home: &Home) -> Client {
     Client::new(&home.socket()).with_token(token)
 }
 
+/// How far up the line of descent is looked.
+const GENERATIONS_MAX: u32 = 1000;
+
 /// Returns a way to the daemon of `home` for whoever only wants to know how it is.
 pub(crate) fn glance(home: &Home) -> Client {
     client(home).patient(GLANCE_WITHIN)
@@ -72,6 +76,22 @@ pub(crate) fn require_person(what: &str) -> Result<(), Fail> {
         env::var("CMUX_AGENT_NAME").map_or_else(|_| "an agent".to_owned(), |it| format!("`{it}`"));
     Err(Fail::new(Code::Refused, format!("an agent may not {what}, and this is below {who}"))
         .hint("that is for the person to do, from a terminal that no agent has started"))
+}
+
+/// Returns how many generations above this process the nearest launcher of an agent is, if there is one.
+/// Agents may always use the `cmux` command, so what runs other programs is not for them.
+pub(crate) fn launcher_above() -> Option<u32> {
+    let mut pid = std::process::id();
+    for above in 1..GENERATIONS_MAX {
+        pid = Process::find(pid)?.parent()?;
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+        let mut words = words.split(|&byte| byte == 0);
+        let is_cmux = words.next().is_some_and(|it| it.ends_with(b"cmux"));
+        if is_cmux && words.next() == Some(b"launch") {
+            return Some(above);
+        }
+    }
+    None
 }
 
 /// Returns the id of the project that `named` means: by its id, its name or its folder. Unless it is

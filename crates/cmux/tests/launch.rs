@@ -41,6 +41,16 @@ fn it_ends_as_the_program_does() {
 }
 
 #[test]
+fn what_an_agent_may_always_run_runs_nothing_else() {
+    for words in [&["launch", "--", "echo", "got away"][..], &["demo", "--name", "another"]] {
+        let script = format!("{PROGRAM} {}; true", words.join(" "));
+        let ran = run(&["sh", "-c", &script]);
+        assert!(ran.stderr.contains("an agent may not"), "{words:?}: {ran:?}");
+        assert_eq!(ran.stdout, "", "{words:?}");
+    }
+}
+
+#[test]
 fn what_cannot_be_started_is_told_with_the_code_that_shells_have_for_it() {
     let home = TestHome::new(PROGRAM);
     let folder = home.folder("programs");

@@ -7,6 +7,9 @@ use crate::phase::Phase;
 use crate::restart::RestartPolicy;
 use crate::time::Timestamp;
 
+/// The longest name of a session, in bytes.
+const SESSION_MAX: usize = 128;
+
 impl Agent {
     /// Returns the agent as it is after a `sighting` of its life `run` at `now`. `dice` spreads restarts.
     pub fn after(
@@ -54,6 +57,9 @@ impl Agent {
     }
 
     fn in_session(&self, run: RunId, id: String) -> Result<Agent, Ignored> {
+        if !is_session(&id) {
+            return Err(Ignored::Senseless);
+        }
         let talk = Talk { heard_in: Some(run), ..self.talk };
         let heard = Agent { session: Some(id), talk, ..self.clone() };
         if heard == *self { Err(Ignored::NoNews) } else { Ok(heard) }
@@ -167,6 +173,14 @@ impl Agent {
         let seen = Agent { seen_at: Some(now), ..seen };
         Ok(seen.in_phase(phase, reason, now))
     }
+}
+
+/// Returns whether this can be the name of a session, which is told to a program as one of its words.
+fn is_session(id: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    (1..=SESSION_MAX).contains(&id.len())
+        && id.chars().all(allowed)
+        && id.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 
 fn overdue(screen: Option<&str>) -> String {

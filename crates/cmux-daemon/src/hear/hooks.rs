@@ -35,7 +35,9 @@ pub(super) fn heard(
     let agent = agents::find(tx.view(), id)?;
     let is_present = |agent: &Agent| agent.live_life().is_some_and(|life| life.run == run);
     let told = agent.filter(is_present).map(|agent| {
-        let (after, turn) = listen(&agent, run, hook, ranks.of(&agent.kind), now, ids);
+        let is_shown = matches!(by, Caller::Run { .. });
+        let rank = ranks.of(&agent.kind);
+        let (after, turn) = listen(&agent, run, hook, rank, is_shown, now, ids);
         (agent, after, turn)
     });
     let event = Event {
@@ -78,6 +80,7 @@ fn listen(
     run: RunId,
     hook: &Hook,
     rank: u8,
+    is_shown: bool,
     now: Timestamp,
     ids: &mut dyn NewIds,
 ) -> (Agent, Option<TurnId>) {
@@ -88,7 +91,9 @@ fn listen(
     let at = hook.stamp(now).max(agent.since);
     let is_late = agent.word.is_some_and(|word| hook.stamp(now) < word.at);
     let session = match &whose {
-        Whose::Becomes(id) if !is_late || agent.session.is_none() => Some(id.clone()),
+        // Whoever can read the spool can write to it: it says which session only if none is known.
+        Whose::Becomes(id) if agent.session.is_none() => Some(id.clone()),
+        Whose::Becomes(id) if !is_late && is_shown => Some(id.clone()),
         Whose::Own => hook.ids.session.clone(),
         Whose::Becomes(_) | Whose::Another => None,
     };

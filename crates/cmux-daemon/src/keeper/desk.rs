@@ -113,6 +113,11 @@ impl Desk {
         })
     }
 
+    /// Sees to it that agents find this very program by cmux's name.
+    pub(crate) fn check_program(&self) {
+        own_program(&self.home);
+    }
+
     /// Removes what was written for a run of which nothing is left.
     pub(crate) fn forget_run(&self, run: RunId) {
         let folder = self.home.run(&run.to_string());

@@ -26,6 +26,9 @@ use super::desk::{Desk, path};
 /// The file in which what is left to be said at an agent's prompt waits for that.
 pub(super) const UNSAID: &str = "unsaid";
 
+/// The file in which it is noted what a run may do without asking.
+pub(super) const ALLOWED: &str = "permissions";
+
 /// What begins the secret of a run.
 const TOKEN_PREFIX: &str = "cmux_run_";
 
@@ -78,6 +81,7 @@ pub(super) fn prepare(
     run: RunId,
     around: &Around,
 ) -> Result<Prepared, String> {
+    desk.check_program();
     let known = desk.kind(&agent.kind)?;
     let manifest = &known.manifest;
     let cwd = Path::new(&agent.setup.cwd);
@@ -85,12 +89,15 @@ pub(super) fn prepare(
         return Err(format!("its folder {} is not there", cwd.display()));
     }
     let (name, role) = (agent.name.as_str(), agent.role.as_str());
-    let Project { root, name: project, .. } = &around.project;
+    // What the project is called may be the repository's word, which nobody has trusted.
+    let (root, project) = (&around.project.root, around.project.id.as_str());
     let part = Part { name, role, project, root, parent: around.parent.as_deref(), task: None };
     let own = launch_settings(&known.settings, &manifest.kind, &part, &around.trust);
     let known = Known { settings: own.kind_settings, ..(*known).clone() };
     let program = program(desk, &known)?;
     let folders = folders(desk, agent, run)?;
+    let allowed = known.settings.permissions.name();
+    private::write(&folders.run.join(ALLOWED), allowed.as_bytes()).map_err(|it| it.to_string())?;
     let settings = write_settings(desk, &known, &folders)?;
     let port = free_port();
     // Whoever watches over it after the daemon's end finds it there.
@@ -220,6 +227,8 @@ fn environment(
         ("CMUX_SOCKET", desk.home.socket().display().to_string()),
         ("CMUX_TOKEN", token.to_owned()),
         ("CMUX_HOME", home),
+        // Its own tmux is not the person's, whose line of descent is another.
+        ("TMUX_TMPDIR", desk.home.run(&run.to_string()).display().to_string()),
         ("PATH", path),
     ];
     all.extend(own.map(|(name, value)| (name.to_owned(), value)));

@@ -40,7 +40,7 @@ pub(super) async fn survey(desk: Arc<Desk>, house: House, orders: Orders, survey
     }
     for pane in &panes {
         if let Some(tags) = &pane.tags {
-            place(&desk, &house, pane, tags).await;
+            place(&desk, &house, pane, tags, &panes).await;
         }
     }
     drop(surveying);
@@ -67,7 +67,7 @@ async fn check(desk: &Desk, orders: &Orders, agent: Agent, panes: &[Pane]) {
 
 /// Looks whether a pane that carries an agent's tags is where the store has that agent, and if not,
 /// reports it, or clears it away if the store has recorded the end of that life.
-async fn place(desk: &Desk, house: &House, pane: &Pane, tags: &Tags) {
+async fn place(desk: &Desk, house: &House, pane: &Pane, tags: &Tags, panes: &[Pane]) {
     let (id, run) = (tags.agent, tags.run);
     let found = desk.readers.read(move |view| {
         let token = runs::find_by_run(view, run)?;
@@ -81,6 +81,8 @@ async fn place(desk: &Desk, house: &House, pane: &Pane, tags: &Tags) {
         }
     };
     let claim = match &agent {
+        // Anybody can set tags; where the agent is known to live, it lives.
+        Some(agent) if !agent.is_in(run) && lives_in(agent, panes) => Claim::Stranger,
         Some(agent) => agent.claim(run, is_over),
         None if is_over => Claim::Left,
         None => Claim::Unknown,
@@ -111,6 +113,14 @@ async fn place(desk: &Desk, house: &House, pane: &Pane, tags: &Tags) {
         }
         (Claim::Unknown | Claim::Home, None) => {}
     }
+}
+
+/// Returns whether an agent lives in one of these panes, where the store has it.
+fn lives_in(agent: &Agent, panes: &[Pane]) -> bool {
+    let run = agent.live_life().map(|life| life.run);
+    let is_it = |tags: &Tags| tags.agent == agent.id && Some(tags.run) == run;
+    let is_its = |pane: &Pane| pane.life == Life::Running && pane.tags.as_ref().is_some_and(is_it);
+    panes.iter().any(is_its)
 }
 
 fn is_launching(agent: Option<&Agent>) -> bool {

@@ -1,6 +1,7 @@
 //! What is told of an agent: what it is doing, and what was on its screen.
 
 use cmux_core::agent::{Agent, Doing};
+use cmux_core::hook::redact;
 use cmux_core::phase::Phase;
 use cmux_core::screen::Screen;
 use cmux_drivers::tmux::pane::Life;
@@ -37,7 +38,9 @@ pub(super) fn told(screen: &Screen) -> String {
     let shorten = |line: &&str| line.chars().take(TOLD_COLUMNS).collect::<String>();
     let text = last.iter().map(shorten).collect::<Vec<_>>().join("\n");
     let skipped = text.chars().count().saturating_sub(TOLD_MAX);
-    text.chars().skip(skipped).filter(|it| !it.is_control() || *it == '\n').collect()
+    let text: String =
+        text.chars().skip(skipped).filter(|it| !it.is_control() || *it == '\n').collect();
+    redact(&text)
 }
 
 /// Returns how a program ended, in words, if it has and that is known.

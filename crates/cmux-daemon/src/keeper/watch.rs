@@ -1,6 +1,6 @@
 //! Watching over one life of an agent: what its witnesses say, and what that is taken to mean.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -16,6 +16,7 @@ use cmux_core::screen::{Screen, Seen, Sight};
 use cmux_core::time::Timestamp;
 use cmux_core::witness::{Said, Statements, judge};
 use cmux_drivers::clock;
+use cmux_drivers::folder;
 use cmux_drivers::kinds;
 use cmux_drivers::manifest::Paste;
 use cmux_drivers::private;
@@ -24,13 +25,13 @@ use cmux_drivers::tmux::TmuxError;
 use cmux_drivers::tmux::guard::{self, Key, Outcome};
 use cmux_drivers::tmux::pane::{Life, Pane, PaneId};
 use cmux_drivers::tmux::screen::{self, Colours};
-use cmux_store::trust;
+use cmux_store::{projects, trust};
 use tokio::time::{Instant, sleep};
 use tracing::{debug, warn};
 
 use super::desk::Desk;
 use super::house::{ANSWER_WITHIN, House};
-use super::prepare::UNSAID;
+use super::prepare::{ALLOWED, UNSAID};
 use super::status::Status;
 use super::telling::{doing_of, how, told};
 
@@ -63,6 +64,8 @@ pub(super) struct Watch {
     /// Where what is written for this life lies.
     pub(super) folder: PathBuf,
     project: ProjectId,
+    /// The folder that it works in.
+    cwd: String,
     /// Where the CLI itself says how it is.
     status: Status,
     /// The provider's name for the conversation, as the kernel knows it.
@@ -126,6 +129,7 @@ impl Watch {
             kind,
             folder,
             project: agent.project.clone(),
+            cwd: agent.setup.cwd.clone(),
             status,
             session: agent.session.clone(),
             starts_by,
@@ -265,6 +269,8 @@ impl Watch {
         let is_free =
             sight.seen == Some(Seen::Idle) && !matches!(sight.composer, Composer::Holds(_));
         let Some(text) = self.unsaid.take_if(|_| is_free) else { return };
+        // A CLI takes some first letters for a command of its own, or of a shell.
+        let text = if text.starts_with(['/', '!']) { format!(" {text}") } else { text };
         if !self.say(&text, "first").await {
             warn!(agent = %self.agent, "it could not be told its task");
         }
@@ -279,6 +285,8 @@ impl Watch {
             Paste::Bracketed => text.to_owned(),
             Paste::Plain => text.split_whitespace().collect::<Vec<_>>().join(" "),
         };
+        let is_text = |it: &char| !it.is_control() || matches!(it, '\n' | '\t');
+        let text: String = text.chars().filter(is_text).collect();
         if let Err(error) = private::write(&file, text.as_bytes()) {
             warn!(%error, agent = %self.agent, "nothing can be said to it");
             return false;
@@ -298,7 +306,8 @@ impl Watch {
         let now = clock::wall();
         let is_trusted =
             matches!(sight.seen, Some(Seen::Dialog { .. })) && self.is_trusted(desk).await;
-        let may_all = self.kind.settings.permissions == Permissions::All;
+        let allowed = std::fs::read_to_string(self.folder.join(ALLOWED)).unwrap_or_default();
+        let may_all = allowed == Permissions::All.name();
         // Whoever allows everything has agreed to being told that everything is allowed.
         let has_consent = |dialog: &str| match dialog {
             "trust" => is_trusted,
@@ -342,8 +351,11 @@ impl Watch {
     /// Returns whether the person agreed that agents of this project may trust its folder.
     async fn is_trusted(&self, desk: &Desk) -> bool {
         let project = self.project.clone();
-        let found = desk.readers.read(move |view| trust::find(view, &project)).await;
-        found.is_ok_and(|trust| trust.folder.is_some())
+        let found = desk
+            .readers
+            .read(move |view| Ok((projects::find(view, &project)?, trust::find(view, &project)?)));
+        let Ok((Some(project), trust)) = found.await else { return false };
+        trust.folder.is_some() && folder::is_of(Path::new(&self.cwd), Path::new(&project.root))
     }
 
     /// Tells that a person must answer what is on the screen. It goes on starting once that is done.

@@ -40,6 +40,9 @@ const KEPT: &[&str] = &[
     "USER",
 ];
 
+/// The run of a program of which only that is known, that it is below some agent.
+const NOBODYS: &str = "run_00000000000000000000000000";
+
 /// Where a server of cmux's is, whether or not it runs. All copies of it have one door: there should be
 /// one of it in a process, and copies.
 #[derive(Clone, Debug)]
@@ -180,6 +183,9 @@ impl Server {
     pub(super) fn client(&self) -> Command {
         let mut command = self.command(Path::new("/dev/null"));
         command.arg("-N");
+        // A server that is not what it seems can have its client become another program, which must not
+        // be taken for the person's.
+        command.env("CMUX_RUN", NOBODYS);
         command
     }
 

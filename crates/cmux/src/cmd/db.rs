@@ -54,6 +54,7 @@ impl Db {
                 Ok(ExitCode::SUCCESS)
             }
             Db::Restore { file } => {
+                place::require_person("put another store in the place of this one")?;
                 home.prepare()?;
                 say.show(&offline::restore(&home, &place::absolute(&file)?)?, tell_restored)?;
                 Ok(ExitCode::SUCCESS)

@@ -5,6 +5,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use crate::fail::{Code, Fail};
+use crate::place;
+use crate::say::say_error;
+
 /// What the scripted agent is started with. It reads its words itself.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
@@ -16,6 +20,11 @@ pub(crate) struct Demo {
 impl Demo {
     /// Plays the agent to its end, and returns its exit code.
     pub(crate) fn run(self) -> ExitCode {
+        // Its script runs commands, which an agent may not without being asked about them.
+        if place::launcher_above().is_some_and(|above| above > 1) {
+            say_error(&Fail::new(Code::Refused, "an agent may not play another one"));
+            return ExitCode::FAILURE;
+        }
         cmux_testkit::demo::main(self.words)
     }
 }

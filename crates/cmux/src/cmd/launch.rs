@@ -20,7 +20,8 @@ use rustix::process::{
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::fail::Fail;
+use crate::fail::{Code, Fail};
+use crate::place;
 use crate::say::{aside, say_error};
 
 /// The exit code that tells that the program is there and could not be run, as shells have it.
@@ -51,6 +52,13 @@ pub(crate) struct Launch {
 impl Launch {
     /// Runs the program to its end, and returns its exit code, or 128 and the signal that ended it.
     pub(crate) fn run(self) -> ExitCode {
+        if place::launcher_above().is_some() {
+            say_error(&Fail::new(
+                Code::Refused,
+                "an agent may not launch programs past what it is allowed to run",
+            ));
+            return ExitCode::from(NOT_RUN);
+        }
         let mut words = self.words.into_iter();
         let program = words.next().unwrap_or_default();
         match launch(Command::new(&program).args(words)) {

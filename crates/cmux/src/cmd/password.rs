@@ -48,8 +48,12 @@ impl Password {
     pub(crate) fn run(self, common: &Common, say: Say) -> Result<(), Fail> {
         let home = place::home(common.home.as_deref())?;
         match self {
-            Password::Set => set(&home, say),
+            Password::Set => {
+                place::require_person("set a password")?;
+                set(&home, say)
+            }
             Password::Clear => {
+                place::require_person("clear the password")?;
                 let was_set = password::clear(&home)?;
                 tell_daemon(&home)?;
                 say.show(&State { set: false }, |_| match was_set {

@@ -58,6 +58,9 @@ fn no_terminal(name: &str) -> Fail {
         .hint(format!("`cmux agent output {name}` prints its screen, `--json` where it is in tmux"))
 }
 
+/// The run of a program of which only that is known, that it is below some agent.
+const NOBODYS: &str = "run_00000000000000000000000000";
+
 /// Shows the window, and returns when the person has left it.
 fn visit(tmux: &Path, place: &Place, name: &str, leave: &str) -> Result<(), Fail> {
     let mut dice = [0; 8];
@@ -82,6 +85,8 @@ fn visit(tmux: &Path, place: &Place, name: &str, leave: &str) -> Result<(), Fail
 fn client(tmux: &Path, place: &Place) -> Command {
     let mut client = Command::new(tmux);
     client.arg("-N").arg("-S").arg(&place.server).env_remove("TMUX").env_remove("TMUX_PANE");
+    // An agent can have a client that is attached become another program: that is not the person then.
+    client.env("CMUX_RUN", NOBODYS);
     client
 }
 

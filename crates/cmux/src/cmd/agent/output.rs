@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::cmd::agent::find::Called;
 use crate::fail::Fail;
 use crate::say::{Say, clean};
+use crate::tame::Tame;
 
 /// Puts a terminal back to what a shell expects: the usual screen and letters, a cursor, no mouse, no
 /// brackets around what is pasted.
@@ -22,7 +23,7 @@ pub(crate) struct Output {
     /// The last so many lines; those on its screen unless it is said
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=5000))]
     lines: Option<u32>,
-    /// Go on and show what it writes as it comes, byte for byte
+    /// Go on and show what it writes as it comes: on a terminal only what draws, else byte for byte
     #[arg(short, long, conflicts_with = "lines")]
     follow: bool,
 }
@@ -51,6 +52,8 @@ impl Output {
 async fn follow(client: &Client, id: &str, say: Say) -> Result<(), Fail> {
     let mut terminal = client.follow_terminal(id, None).await?;
     let mut letters = Letters::default();
+    // What goes to a file is for a terminal later, or for none.
+    let mut tame = io::stdout().is_terminal().then(Tame::default);
     let ended = loop {
         let bytes = tokio::select! {
             bytes = terminal.next() => bytes,
@@ -60,7 +63,10 @@ async fn follow(client: &Client, id: &str, say: Say) -> Result<(), Fail> {
             Ok(Some(bytes)) if say.json => {
                 say.json(&Written { content: letters.take(&bytes) })?;
             }
-            Ok(Some(bytes)) => write(&bytes)?,
+            Ok(Some(bytes)) => match &mut tame {
+                Some(tame) => write(&tame.take(&bytes))?,
+                None => write(&bytes)?,
+            },
             Ok(None) => break Ok(()),
             Err(error) => break Err(error.into()),
         }
