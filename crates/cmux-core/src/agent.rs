@@ -16,6 +16,7 @@ pub use self::name::{AgentName, BadName, NAME_MAX};
 use crate::hook::Talk;
 use crate::id::{AgentId, RunId};
 use crate::phase::Phase;
+use crate::plan::agents::START_WITHIN;
 use crate::project::ProjectId;
 use crate::report::NewAgent;
 use crate::restart::Exits;
@@ -174,6 +175,10 @@ pub enum Sighting {
     },
     /// Every process of it is gone.
     Cleared,
+    /// Something of it is left that could not be ended.
+    NotCleared {
+        why: String,
+    },
     /// It was not heard from in time. This is what was on its screen, if anything was.
     Overdue {
         screen: Option<String>,
@@ -322,6 +327,16 @@ impl Agent {
             | LifeState::Over => life,
         });
         Agent { life, ..self.clone() }
+    }
+
+    /// Returns the agent with all the time again that a start may take, if it is starting.
+    pub fn given_time(&self, now: Timestamp) -> Option<Agent> {
+        let life = self.live_life()?.clone();
+        let began_at = if life.state == LifeState::Launching { now } else { life.began_at };
+        let is_starting = matches!(self.phase, Phase::Starting { .. });
+        let phase = Phase::Starting { deadline: now + START_WITHIN };
+        let life = Some(Life { began_at, ..life });
+        is_starting.then(|| Agent { phase, life, ..self.clone() })
     }
 
     /// Returns whether there is something that it can be interrupted in.

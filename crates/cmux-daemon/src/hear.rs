@@ -126,7 +126,12 @@ fn started(
         copied(tx, newest.id, Err("the daemon ended before it was done".to_owned()), now)?;
     }
     let projects = projects::all(tx.view())?.into_iter().map(|it| Subject::Project(it.id));
-    let agents = cmux_store::agents::all(tx.view())?.into_iter().map(|it| Subject::Agent(it.id));
+    let agents = cmux_store::agents::all(tx.view())?;
+    // Nobody could tell that it has started while no daemon ran.
+    for late in agents.iter().filter_map(|agent| agent.given_time(now)) {
+        cmux_store::agents::save(tx, &late)?;
+    }
+    let agents = agents.into_iter().map(|it| Subject::Agent(it.id));
     Ok(Heard::new(projects.chain(agents).chain([Subject::Daemon])))
 }
 

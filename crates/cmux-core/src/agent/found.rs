@@ -1,6 +1,6 @@
 //! Agents that are found rather than launched: panes that a person started, or that the store forgot.
 
-use super::{Agent, Life, LifeState, Pid, Place};
+use super::{Agent, Intent, Life, LifeState, Pid, Place};
 use crate::id::{AgentId, RunId};
 use crate::phase::Phase;
 use crate::report::NewAgent;
@@ -40,7 +40,12 @@ impl Agent {
     pub fn living(&self, tagged: &Tagged, now: Timestamp) -> Agent {
         let state = LifeState::Alive { place: tagged.place.clone(), process: tagged.process };
         let life = Some(Life { run: tagged.run, began_at: now, state });
-        let agent = Agent { life, word: None, seen_at: Some(now), ..self.clone() };
+        // What was wanted of it may be from before it was last launched: what lives is not ended for that.
+        let intent = match self.intent {
+            Intent::Run | Intent::Stop => Intent::Run,
+            Intent::Pause => Intent::Pause,
+        };
+        let agent = Agent { life, intent, word: None, seen_at: Some(now), ..self.clone() };
         let deadline = now + crate::plan::agents::START_WITHIN;
         agent.in_phase(Phase::Starting { deadline }, None, now)
     }
@@ -57,6 +62,8 @@ impl Agent {
             }
             (LifeState::Ended { .. } | LifeState::Over, true) => Claim::Left,
             (_, false) if is_over => Claim::Left,
+            // Nobody is there yet who would be in its way.
+            (LifeState::Launching | LifeState::Over, false) => Claim::Unknown,
             // A store that was put back to an earlier time knows an earlier life.
             (_, false) if run > life.run => Claim::Unknown,
             (_, false) => Claim::Stranger,

@@ -1,11 +1,16 @@
 //! What sightings make of an agent.
 
+use std::time::Duration;
+
 use super::{Agent, Doing, Ignored, Intent, LOOK_LAG, Life, LifeState, Pid, Place, Sighting, Word};
 use crate::hook::Talk;
 use crate::id::RunId;
 use crate::phase::Phase;
 use crate::restart::RestartPolicy;
 use crate::time::Timestamp;
+
+/// How soon after its launch the end of its server may have to do with it.
+const HOMELESS_EARLY: Duration = Duration::from_mins(1);
 
 /// The longest name of a session, in bytes.
 const SESSION_MAX: usize = 128;
@@ -35,7 +40,7 @@ impl Agent {
                 | LifeState::Ended { .. }
                 | LifeState::Over => self.ended(life, "its window is gone", now, policy, dice),
             },
-            Sighting::Homeless { retry_at } => self.homeless(life, retry_at, now),
+            Sighting::Homeless { retry_at } => self.homeless(life, retry_at, now, policy),
             Sighting::Overdue { screen } => match self.phase {
                 Phase::Starting { deadline } if deadline <= now => {
                     let why = overdue(screen.as_deref());
@@ -51,6 +56,7 @@ impl Agent {
                 | Phase::Failed => Err(Ignored::NoNews),
             },
             Sighting::Cleared => self.cleared(life),
+            Sighting::NotCleared { why } => self.not_cleared(life, &why),
             Sighting::Doing { doing, rank } => self.doing(life, doing, rank, now),
             Sighting::Session { id } => self.in_session(run, id),
         }
@@ -114,20 +120,34 @@ impl Agent {
     }
 
     /// Returns the agent after the server that it lived in went away under it.
-    fn homeless(&self, life: &Life, retry_at: Timestamp, now: Timestamp) -> Result<Agent, Ignored> {
+    fn homeless(
+        &self,
+        life: &Life,
+        retry_at: Timestamp,
+        now: Timestamp,
+        policy: &RestartPolicy,
+    ) -> Result<Agent, Ignored> {
         let was_told = match life.state {
             LifeState::Alive { .. } => false,
             LifeState::Ending { .. } => true,
             LifeState::Launching => return Err(Ignored::NoNews),
             LifeState::Ended { .. } | LifeState::Over => return Err(Ignored::Over),
         };
+        let mut exits = self.exits.clone();
+        // A server that dies again and again may die of what is launched in it.
+        let is_early = now.since(life.began_at) < HOMELESS_EARLY;
         let phase = match self.intent {
             Intent::Run if was_told || self.adopted => Phase::Offline,
+            Intent::Run if is_early => match exits.add(now, policy, 0) {
+                // Those who are to come first do so still.
+                Some(later) => Phase::Down { retry_at: later + retry_at.since(now) },
+                None => Phase::Failed,
+            },
             Intent::Run => Phase::Down { retry_at },
             Intent::Stop | Intent::Pause => Phase::Offline,
         };
         let life = Some(Life { state: self.after_the_end(None, now), ..life.clone() });
-        let agent = Agent { life, word: None, ..self.clone() };
+        let agent = Agent { life, exits, word: None, ..self.clone() };
         Ok(agent.in_phase(phase, Some("the tmux server that it lived in is gone".into()), now))
     }
 
@@ -147,6 +167,21 @@ impl Agent {
             LifeState::Launching | LifeState::Alive { .. } | LifeState::Ending { .. } => {
                 Err(Ignored::NoNews)
             }
+        }
+    }
+
+    /// Says why the next life does not begin.
+    fn not_cleared(&self, life: &Life, why: &str) -> Result<Agent, Ignored> {
+        let reason = Some(format!("something of its last life is left: {why}"));
+        match life.state {
+            LifeState::Ended { .. } if self.reason != reason => {
+                Ok(Agent { reason, ..self.clone() })
+            }
+            LifeState::Ended { .. }
+            | LifeState::Launching
+            | LifeState::Alive { .. }
+            | LifeState::Ending { .. } => Err(Ignored::NoNews),
+            LifeState::Over => Err(Ignored::Over),
         }
     }
 
