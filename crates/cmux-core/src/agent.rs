@@ -159,6 +159,11 @@ pub enum Sighting {
         doing: Doing,
         rank: u8,
     },
+    /// It told so itself as it happened: what was seen before does not speak against it.
+    Told {
+        doing: Doing,
+        rank: u8,
+    },
     /// Its conversation is the one that its provider calls so.
     Session {
         id: String,

@@ -6,11 +6,15 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::agent::{Doing, LOOK_LAG};
 use crate::kind::Witness;
 use crate::screen::{Eyes, Screen, Seen, Sight};
 use crate::time::Timestamp;
+
+/// How long after an event a look may still show what was before it.
+pub const SETTLE: Duration = Duration::from_millis(300);
 
 /// What a witness said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +84,11 @@ impl Statements {
         }
     }
 
+    /// Takes back what a witness said: it was looked at again, and says nothing any more.
+    pub fn forget(&mut self, witness: Witness) {
+        self.0.remove(&witness);
+    }
+
     pub fn of(&self, witness: Witness) -> Option<&Said> {
         self.0.get(&witness)
     }
@@ -89,14 +98,22 @@ impl Statements {
     }
 
     /// Returns whether what a witness said last still stands at `now`. What is looked at must have been
-    /// seen lately; an event stands until a word that is newer by more than a look may lag says
-    /// otherwise.
+    /// seen lately, and not before something happened that says otherwise; an event stands until a word
+    /// that is newer by more than a look may lag says otherwise.
     pub fn stands(&self, witness: Witness, now: Timestamp) -> bool {
         let Some(said) = self.of(witness) else { return false };
         match is_looked_at(witness) {
-            true => now.since(said.at) <= LOOK_LAG,
+            true => now.since(said.at) <= LOOK_LAG && !self.is_overtaken(said),
             false => !self.all().any(|it| it.at.since(said.at) > LOOK_LAG && !it.agrees(said)),
         }
+    }
+
+    /// Returns whether something has happened since a look, or so shortly before that it need not have
+    /// shown yet, by which it is not so any more.
+    fn is_overtaken(&self, look: &Said) -> bool {
+        self.all()
+            .filter(|event| !is_looked_at(event.witness) && !event.agrees(look))
+            .any(|event| look.at < event.at + SETTLE)
     }
 }
 

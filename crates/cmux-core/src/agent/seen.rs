@@ -57,7 +57,12 @@ impl Agent {
             },
             Sighting::Cleared => self.cleared(life),
             Sighting::NotCleared { why } => self.not_cleared(life, &why),
-            Sighting::Doing { doing, rank } => self.doing(life, doing, rank, now),
+            Sighting::Doing { doing, rank } => {
+                let is_better = |word: Word| word.rank < rank && now.since(word.at) <= LOOK_LAG;
+                let seen = self.told(life, doing, rank, now)?;
+                if self.word.is_some_and(is_better) { Err(Ignored::Outranked) } else { Ok(seen) }
+            }
+            Sighting::Told { doing, rank } => self.told(life, doing, rank, now),
             Sighting::Session { id } => self.in_session(run, id),
         }
     }
@@ -185,12 +190,11 @@ impl Agent {
         }
     }
 
-    fn doing(&self, life: &Life, doing: Doing, rank: u8, now: Timestamp) -> Result<Agent, Ignored> {
+    fn told(&self, life: &Life, doing: Doing, rank: u8, now: Timestamp) -> Result<Agent, Ignored> {
         match life.state {
             LifeState::Ended { .. } | LifeState::Over => return Err(Ignored::Over),
             LifeState::Launching | LifeState::Alive { .. } | LifeState::Ending { .. } => {}
         }
-        let is_outranked = |word: Word| word.rank < rank && now.since(word.at) <= LOOK_LAG;
         let (phase, reason) = match doing {
             Doing::AtPrompt => (Phase::Idle, None),
             Doing::Working => (Phase::Busy, None),
@@ -200,9 +204,6 @@ impl Agent {
         if phase == self.phase && reason == self.reason {
             // Nothing new but that somebody says it still.
             return Err(Ignored::NoNews);
-        }
-        if self.word.is_some_and(is_outranked) {
-            return Err(Ignored::Outranked);
         }
         let seen = Agent { word: Some(Word { rank, at: now }), ..self.clone() };
         let seen = Agent { seen_at: Some(now), ..seen };

@@ -125,6 +125,17 @@ fn a_glance_at_the_screen_does_not_outvote_a_fresh_hook() {
 }
 
 #[test]
+fn what_it_tells_as_it_happens_outvotes_what_was_seen_before() {
+    let idle = see(&alive(), at_prompt(0));
+    let soon = NOW + Duration::from_millis(10);
+    assert_eq!(look(&idle, working(1), soon), Err(Ignored::Outranked));
+    let told = Sighting::Told { doing: Doing::Working, rank: 1 };
+    let busy = look(&idle, told.clone(), soon).unwrap();
+    assert_eq!((&busy.phase, busy.word), (&Phase::Busy, Some(Word { rank: 1, at: soon })));
+    assert_eq!(look(&busy, told, LATER), Err(Ignored::NoNews));
+}
+
+#[test]
 fn what_is_gone_is_not_seen_doing_anything() {
     let gone = see(&alive(), ended());
     for sighting in [working(0), at_prompt(0), ended(), launched(), Sighting::Missing] {

@@ -15,11 +15,11 @@ const RANKING: [Witness; 3] = [Status, Hooks, OnScreen];
 #[test]
 fn the_best_whose_word_stands_decides() {
     check(&[], None);
-    check(&[(Status, AtPrompt, 0), (Hooks, Working, 0), (OnScreen, Working, 0)], Some(Status));
+    check(&[(Status, AtPrompt, 0), (Hooks, Working, 300), (OnScreen, Working, 0)], Some(Status));
     check(&[(OnScreen, AtPrompt, 0)], Some(OnScreen));
     // A look that is too old is no look; an event is never too old by itself.
     check(&[(Status, AtPrompt, 5_001), (Hooks, Working, 0)], Some(Hooks));
-    check(&[(Status, AtPrompt, 5_000), (Hooks, Working, 0)], Some(Status));
+    check(&[(Status, AtPrompt, 5_000), (Hooks, Working, 5_300)], Some(Status));
     check(&[(Hooks, Working, 3_600_000)], Some(Hooks));
     check(&[(Status, AtPrompt, 5_001), (OnScreen, Working, 5_001)], None);
 }
@@ -35,6 +35,31 @@ fn an_event_stands_until_a_look_that_is_newer_by_more_than_its_lag_says_otherwis
     check(&[(Hooks, Working, 0), (OnScreen, AtPrompt, 4_000)], Some(Hooks));
     // Once denied, it does not come back when the look that denied it has grown old.
     check(&[(Hooks, Working, 60_000), (OnScreen, AtPrompt, 30_000)], None);
+}
+
+#[test]
+fn a_look_says_nothing_of_what_happened_after_it_or_just_before() {
+    for (look_ago, event_ago, expected) in [
+        (2_000, 0, Hooks),
+        (0, 0, Hooks),
+        (0, 299, Hooks),
+        (0, 300, Status),
+        (4_000, 4_500, Status),
+    ] {
+        check(&[(Status, AtPrompt, look_ago), (Hooks, Working, event_ago)], Some(expected));
+        check(&[(Status, Working, look_ago), (Hooks, AtPrompt, event_ago)], Some(expected));
+    }
+    // What agrees is not overtaken.
+    check(&[(Status, Working, 2_000), (Hooks, Working, 0)], Some(Status));
+}
+
+#[test]
+fn what_a_witness_took_back_is_not_believed() {
+    let mut statements = hear(&[said(Title, Working, NOW), said(OnScreen, AtPrompt, NOW)]);
+    let decides = |statements: &Statements| judge(&[Title, OnScreen], statements, NOW).cloned();
+    assert_eq!(decides(&statements), Some(said(Title, Working, NOW)));
+    statements.forget(Title);
+    assert_eq!(decides(&statements), Some(said(OnScreen, AtPrompt, NOW)));
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn listen(
         Whose::Becomes(_) | Whose::Another => None,
     };
     let session = session.map(|id| Sighting::Session { id });
-    let doing = hook.says(agent, &whose, now).map(|doing| Sighting::Doing { doing, rank });
+    let doing = hook.says(agent, &whose, now).map(|doing| Sighting::Told { doing, rank });
     let mut seen = agent.clone();
     for sighting in session.into_iter().chain(doing) {
         if let Ok(after) = seen.after(run, sighting, at, &RestartPolicy::default(), 0) {
