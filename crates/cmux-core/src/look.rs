@@ -20,9 +20,30 @@ pub const GO_ON: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dialog {
     pub name: String,
-    /// Whether the operator must have agreed before it is answered.
-    pub consent: bool,
+    /// What the operator must have agreed to before it is answered, if to anything.
+    pub consent: Option<Consent>,
     pub answer: Reply,
+}
+
+/// What an operator can have agreed to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consent {
+    /// That the folder is trusted.
+    Trust,
+    /// That agents do everything without asking.
+    All,
+}
+
+impl Consent {
+    pub const ALL: [Consent; 2] = [Consent::Trust, Consent::All];
+
+    /// Returns what it is called in manifests.
+    pub fn name(self) -> &'static str {
+        match self {
+            Consent::Trust => "trust",
+            Consent::All => "all",
+        }
+    }
 }
 
 /// How a dialog is answered.
@@ -49,6 +70,7 @@ pub enum Step {
     /// Ask the operator, who has not agreed to what this dialog asks.
     NeedsConsent {
         dialog: String,
+        consent: Consent,
     },
     /// Tell a person this, who alone can answer.
     Leave {
@@ -75,13 +97,12 @@ pub struct Answered {
 }
 
 /// Returns what to do about `screen`, which says what `sight` tells, with a CLI that has these `dialogs`.
-/// `has_consent` knows whether the operator agreed to the dialog of a name; `last` is what was pressed
-/// last in this life.
+/// `has_consent` knows what the operator agreed to; `last` is what was pressed last in this life.
 pub fn next(
     screen: &Screen,
     sight: &Sight,
     dialogs: &[Dialog],
-    has_consent: impl Fn(&str) -> bool,
+    has_consent: impl Fn(Consent) -> bool,
     last: Option<&Answered>,
     now: Timestamp,
 ) -> Step {
@@ -99,17 +120,18 @@ pub fn next(
     let Some(dialog) = dialogs.iter().find(|dialog| dialog.name == *name) else {
         return Step::Wait;
     };
-    match &dialog.answer {
-        Reply::Leave(text) => Step::Leave { dialog: name.clone(), text: text.clone() },
-        Reply::Choose { .. } | Reply::Keys(_) if dialog.consent && !has_consent(name) => {
-            Step::NeedsConsent { dialog: name.clone() }
+    let lacking = dialog.consent.filter(|consent| !has_consent(*consent));
+    match (&dialog.answer, lacking) {
+        (Reply::Leave(text), _) => Step::Leave { dialog: name.clone(), text: text.clone() },
+        (Reply::Choose { .. } | Reply::Keys(_), Some(consent)) => {
+            Step::NeedsConsent { dialog: name.clone(), consent }
         }
-        Reply::Choose { .. } | Reply::Keys(_) if is_too_soon(name, last, now) => Step::Wait,
-        Reply::Choose { option, mark } => match choose(screen, mark, option) {
+        (Reply::Choose { .. } | Reply::Keys(_), None) if is_too_soon(name, last, now) => Step::Wait,
+        (Reply::Choose { option, mark }, None) => match choose(screen, mark, option) {
             Some(presses) => Step::Answer(towards(name, &presses)),
             None => Step::Wait,
         },
-        Reply::Keys(keys) => {
+        (Reply::Keys(keys), None) => {
             Step::Answer(Answer { dialog: name.clone(), keys: keys.clone(), is_final: true })
         }
     }
@@ -179,11 +201,12 @@ mod tests {
     #[test]
     fn nothing_is_agreed_to_that_the_operator_has_not_agreed_to() {
         let sight = sight(dialog("trust"));
+        let needs = Step::NeedsConsent { dialog: "trust".to_owned(), consent: Consent::Trust };
         let step = next(&Screen::of(ON_YES), &sight, &dialogs(), |_| false, None, NOW);
-        assert_eq!(step, Step::NeedsConsent { dialog: "trust".to_owned() });
-        let other = |name: &str| name == "keys";
+        assert_eq!(step, needs);
+        let other = |consent| consent == Consent::All;
         let step = next(&Screen::of(ON_YES), &sight, &dialogs(), other, None, NOW);
-        assert_eq!(step, Step::NeedsConsent { dialog: "trust".to_owned() });
+        assert_eq!(step, needs);
     }
 
     #[test]
@@ -207,9 +230,9 @@ mod tests {
         let new = |name: &str, consent, answer| Dialog { name: name.to_owned(), consent, answer };
         let option = "Yes, I trust".parse().unwrap();
         vec![
-            new("trust", true, Reply::Choose { option, mark: "❯".to_owned() }),
-            new("keys", false, Reply::Keys(vec!["y".to_owned()])),
-            new("sign-in", true, Reply::Leave("log in by hand".to_owned())),
+            new("trust", Some(Consent::Trust), Reply::Choose { option, mark: "❯".to_owned() }),
+            new("keys", None, Reply::Keys(vec!["y".to_owned()])),
+            new("sign-in", Some(Consent::Trust), Reply::Leave("log in by hand".to_owned())),
         ]
     }
 

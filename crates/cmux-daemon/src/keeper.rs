@@ -8,6 +8,7 @@ mod desk;
 mod house;
 mod launch;
 mod prepare;
+mod starting;
 mod status;
 mod survey;
 mod telling;

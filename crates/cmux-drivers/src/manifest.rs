@@ -9,7 +9,7 @@ mod template;
 use std::collections::{BTreeMap, BTreeSet};
 
 use cmux_core::kind::{Ability, Kind, Permissions, Witness};
-pub use cmux_core::look::{Dialog, Reply};
+pub use cmux_core::look::{Consent, Dialog, Reply};
 use cmux_core::screen::Eyes;
 
 pub use self::launch::{CannotStart, Start, Started, Told};
@@ -36,8 +36,6 @@ pub struct Manifest {
     pub title: String,
     pub find: Find,
     pub launch: Launch,
-    /// What is written before it starts so that a dialog does not come up.
-    pub seeds: Vec<Seed>,
     pub dialogs: Vec<Dialog>,
     /// How its screens are read; its dialogs are among the rules.
     pub eyes: Eyes,
@@ -80,15 +78,17 @@ pub struct Launch {
     pub role: Option<Vec<Template>>,
     /// What is added so that it does without asking what the user allows, and no more. Not every CLI
     /// knows all of them.
-    pub permissions: BTreeMap<Permissions, Allowed>,
+    pub permissions: BTreeMap<Permissions, Added>,
+    /// What is added if the person trusts the folder, so that it need not be asked about.
+    pub trusted: Added,
     pub env: BTreeMap<String, Template>,
     /// Variables that it must not inherit.
     pub unset: Vec<String>,
 }
 
-/// What makes a CLI keep to what it is allowed.
+/// What a CLI is started with besides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Allowed {
+pub struct Added {
     pub args: Vec<Template>,
     pub env: BTreeMap<String, Template>,
 }
@@ -173,26 +173,6 @@ named!(
         OpencodePrompt = "opencode-prompt",
     }
 );
-
-/// Something that is set in a file of the CLI's before it starts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seed {
-    pub file: Template,
-    /// The keys that lead to the value, from the outermost on.
-    pub at: Vec<Template>,
-    pub value: SeedValue,
-    /// Whether the operator must have agreed first.
-    pub consent: bool,
-    /// The dialog that does not come up then.
-    pub dialog: String,
-}
-
-/// What is set.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SeedValue {
-    Flag(bool),
-    Text(Template),
-}
 
 /// What is pressed and typed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -153,7 +153,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::manifest::{Template, TranscriptShape};
+    use crate::manifest::{BUILT_IN, Template, TranscriptShape, parse};
 
     #[test]
     fn a_transcript_is_found_by_its_session() {
@@ -174,6 +174,7 @@ mod tests {
                 "s3",
                 Some("2026/11/16/rollout-2026-s3.jsonl"),
             ),
+            ("{settings}/projects/*/{session}.jsonl", "s1", Some("projects/-repo/s1.jsonl")),
         ] {
             let found = find(folder.path(), path, session).unwrap();
             let expected = expected.map(|it| folder.path().join(it));
@@ -250,12 +251,27 @@ mod tests {
         path
     }
 
+    #[test]
+    fn where_each_cli_has_its_transcripts_can_be_looked_through() {
+        for (file, text) in BUILT_IN {
+            let manifest = parse(Path::new(file), text).unwrap();
+            let Some(transcript) = manifest.transcript else { continue };
+            let found = transcript.find(|place| known(place, "/no/such/folder", "s"));
+            assert!(matches!(found, Ok(None)), "{file}: {found:?}");
+        }
+    }
+
+    /// Returns what fills a place, if everything is in one folder.
+    fn known(place: Place, folder: &str, session: &str) -> Option<String> {
+        let is_folder = matches!(place, Place::Home | Place::State | Place::Settings);
+        let session = Some(session).filter(|_| place == Place::Session);
+        Some(folder).filter(|_| is_folder).or(session).map(ToOwned::to_owned)
+    }
+
     fn find(folder: &Path, path: &str, session: &str) -> Result<Option<Found>, SearchError> {
         let path = Template::read(path).unwrap();
         let transcript = Transcript { shape: TranscriptShape::Claude, path };
         let home = folder.to_str().unwrap().to_owned();
-        let known = [(Place::Home, home.as_str()), (Place::Session, session)];
-        let known = |place| known.into_iter().find(|(it, _)| *it == place);
-        transcript.find(|place| known(place).map(|(_, text)| text.to_owned()))
+        transcript.find(|place| known(place, &home, session))
     }
 }

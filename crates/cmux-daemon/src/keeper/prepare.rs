@@ -120,7 +120,7 @@ pub(super) fn prepare(
     };
     let (start, session) = session(manifest, agent, &filled);
     let prompt = agent.setup.task.as_deref().filter(|_| start == Start::New);
-    let told = Told { role: Some(&own.role_prompt), prompt };
+    let told = Told { role: Some(&own.role_prompt), prompt, trusted: own.folder_trusted };
     let filled = |place| filled(session.as_deref(), place);
     let mut settings = known.settings.clone();
     settings.args.extend(agent.setup.args.iter().cloned());
@@ -177,7 +177,7 @@ fn program(desk: &Desk, known: &Known) -> Result<PathBuf, String> {
 }
 
 /// Returns whether the agent's session begins or goes on, and which it is, if that is known. One of which
-/// the CLI has written nothing cannot be gone on with.
+/// the CLI has written nothing cannot be gone on with; if that is not known, it is tried.
 fn session(
     manifest: &Manifest,
     agent: &Agent,
@@ -185,10 +185,8 @@ fn session(
 ) -> (Start, Option<String>) {
     let begun = agent.session.as_deref().filter(|session| {
         let Some(transcript) = &manifest.transcript else { return true };
-        // Where the transcript is not named by its session, it says nothing about it.
-        let is_named = transcript.path.fill(|place| filled(None, place)).is_err();
-        !is_named
-            || transcript.find(|place| filled(Some(session), place)).is_ok_and(|it| it.is_some())
+        let found = transcript.find(|place| filled(Some(session), place));
+        !matches!(found, Ok(None))
     });
     match (begun, manifest.launch.session) {
         (Some(session), _) if manifest.launch.resume.is_some() => {

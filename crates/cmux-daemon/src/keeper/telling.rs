@@ -22,9 +22,11 @@ pub(super) fn doing_of(agent: &Agent) -> Option<Doing> {
     }
 }
 
-/// Returns whether there is more in a line than what frames others.
+/// Returns whether there is more in a line than what frames others, and a name in that.
 fn says_something(line: &str) -> bool {
-    line.chars().any(char::is_alphanumeric)
+    let drawn = line.chars().filter(|it| ('─'..='▟').contains(it)).count();
+    let letters = line.chars().filter(|it| it.is_alphanumeric()).count();
+    letters > drawn / 8
 }
 
 /// Returns the last lines of a screen, fit to be told.
@@ -66,6 +68,7 @@ mod tests {
         for (screen, expected) in [
             ("", ""),
             ("one\n\n  two  \n────\n", "one\n  two"),
+            (&format!("one\n{} name ──\n│ two │", "─".repeat(99)), "one\n│ two │"),
             ("no config\n\nPane is dead (status 3, Mon Nov 16 03:26:02 2026)", "no config"),
             ("1\n2\n3\n4\n5\n6\n7\n8\n9", "2\n3\n4\n5\n6\n7\n8\n9"),
         ] {

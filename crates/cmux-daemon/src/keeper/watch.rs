@@ -1,22 +1,20 @@
 //! Watching over one life of an agent: what its witnesses say, and what that is taken to mean.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use cmux_core::agent::{Agent, Doing, Pid, Place, Sighting};
 use cmux_core::id::{AgentId, RunId};
-use cmux_core::kind::{Permissions, Witness};
-use cmux_core::look::{self, Answered, Step};
+use cmux_core::kind::Witness;
+use cmux_core::look::Answered;
 use cmux_core::phase::Phase;
-use cmux_core::plan::agents::START_WITHIN;
 use cmux_core::project::ProjectId;
 use cmux_core::screen::prompt::Composer;
 use cmux_core::screen::{Screen, Seen, Sight};
 use cmux_core::time::Timestamp;
 use cmux_core::witness::{Said, Statements, judge};
 use cmux_drivers::clock;
-use cmux_drivers::folder;
 use cmux_drivers::kinds;
 use cmux_drivers::manifest::Paste;
 use cmux_drivers::private;
@@ -25,18 +23,18 @@ use cmux_drivers::tmux::TmuxError;
 use cmux_drivers::tmux::guard::{self, Key, Outcome};
 use cmux_drivers::tmux::pane::{Life, Pane, PaneId};
 use cmux_drivers::tmux::screen::{self, Colours};
-use cmux_store::{projects, trust};
 use tokio::time::{Instant, sleep};
 use tracing::{debug, warn};
 
 use super::desk::Desk;
 use super::house::{ANSWER_WITHIN, House};
-use super::prepare::{ALLOWED, UNSAID};
+use super::prepare::UNSAID;
+use super::starting;
 use super::status::Status;
 use super::telling::{doing_of, how, told};
 
 /// How often the screen is looked at while an agent starts.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// How long after a key its effect is looked for.
 const LOOK_AFTER_KEY: Duration = Duration::from_millis(400);
@@ -54,7 +52,7 @@ const TOLD_HISTORY: u32 = 20;
 /// One life of an agent that is watched over.
 #[derive(Debug)]
 pub(super) struct Watch {
-    agent: AgentId,
+    pub(super) agent: AgentId,
     pub(super) run: RunId,
     pub(super) house: House,
     pub(super) pane: PaneId,
@@ -63,26 +61,27 @@ pub(super) struct Watch {
     pub(super) kind: Arc<kinds::Known>,
     /// Where what is written for this life lies.
     pub(super) folder: PathBuf,
-    project: ProjectId,
+    pub(super) project: ProjectId,
     /// The folder that it works in.
-    cwd: String,
+    pub(super) cwd: String,
     /// Where the CLI itself says how it is.
     status: Status,
     /// The provider's name for the conversation, as the kernel knows it.
     session: Option<String>,
     /// By when it must have started, until it has.
-    starts_by: Option<Timestamp>,
-    statements: Statements,
+    pub(super) starts_by: Option<Timestamp>,
+    pub(super) statements: Statements,
     /// What the kernel was last told, or has stored.
-    told: Option<Doing>,
+    pub(super) told: Option<Doing>,
+    /// What its terminal was called at the last look.
     title: String,
     /// When its program had last written something, at the last look.
     active_s: Option<u64>,
-    answered: Option<Answered>,
+    pub(super) answered: Option<Answered>,
     keys_pressed: u32,
     /// What it is to be told first, if that could not be done when it was launched.
     unsaid: Option<String>,
-    look_at: Option<Instant>,
+    pub(super) look_at: Option<Instant>,
     /// Whether it was told to end.
     pub(super) is_ending: bool,
 }
@@ -184,7 +183,6 @@ impl Watch {
             return;
         }
         let is_quiet = self.active_s == Some(pane.active_s) && self.title == pane.title;
-        self.title.clone_from(&pane.title);
         if is_quiet && self.starts_by.is_none() && self.repeat() {
             self.ask_cli(desk);
             self.decide(desk);
@@ -196,21 +194,28 @@ impl Watch {
         self.look(desk).await;
     }
 
+    /// Hears what a look at the screen says. A title that says nothing more has taken back what it said.
+    pub(super) fn hear(&mut self, sight: &Sight, now: Timestamp) {
+        let said = Said::of_sight(sight, now);
+        if said.as_ref().is_none_or(|said| said.witness != Witness::Title) {
+            self.statements.forget(Witness::Title);
+        }
+        if let Some(said) = said {
+            self.statements.hear(said);
+        }
+    }
+
     /// Says again what the screen said, as it is the same. Returns whether it said anything.
     fn repeat(&mut self) -> bool {
-        let now = clock::wall();
-        let mut repeated = false;
-        for witness in [Witness::Screen, Witness::Title] {
-            if let Some(said) = self.statements.of(witness).cloned() {
-                self.statements.hear(Said { at: now, ..said });
-                repeated = true;
-            }
-        }
-        repeated
+        // Whoever reads the title does not look at the screen.
+        let spoke = [Witness::Title, Witness::Screen].map(|witness| self.statements.of(witness));
+        let Some(said) = spoke.into_iter().flatten().next().cloned() else { return false };
+        self.statements.hear(Said { at: clock::wall(), ..said });
+        true
     }
 
     /// Asks the CLI itself how it is, where it says so.
-    fn ask_cli(&mut self, desk: &Desk) {
+    pub(super) fn ask_cli(&mut self, desk: &Desk) {
         let Some((said, session)) = self.status.read(self.process, clock::wall()) else { return };
         self.statements.hear(said);
         if let Some(id) = session.filter(|id| self.session.as_ref() != Some(id)) {
@@ -250,22 +255,21 @@ impl Watch {
                 return;
             }
         };
+        self.title.clone_from(&screen.title);
         let now = clock::wall();
         let sight = self.kind.manifest.eyes.look(&screen, now, clock::east_min());
         if let Some(starts_by) = self.starts_by {
-            self.start(&screen, &sight, starts_by, desk).await;
+            starting::start(self, &screen, &sight, starts_by, desk).await;
             return;
         }
-        if let Some(said) = Said::of_sight(&sight, now) {
-            self.statements.hear(said);
-        }
+        self.hear(&sight, now);
         self.ask_cli(desk);
         self.decide(desk);
         self.say_first(&sight).await;
     }
 
     /// Says what is to be said first, once the agent is at its prompt with nothing in it.
-    async fn say_first(&mut self, sight: &Sight) {
+    pub(super) async fn say_first(&mut self, sight: &Sight) {
         let is_free =
             sight.seen == Some(Seen::Idle) && !matches!(sight.composer, Composer::Holds(_));
         let Some(text) = self.unsaid.take_if(|_| is_free) else { return };
@@ -301,76 +305,8 @@ impl Watch {
         self.press(&submit, Some(format!("{what}-submit"))).await
     }
 
-    /// Does what a screen asks for while the agent starts.
-    async fn start(&mut self, screen: &Screen, sight: &Sight, starts_by: Timestamp, desk: &Desk) {
-        let now = clock::wall();
-        let is_trusted =
-            matches!(sight.seen, Some(Seen::Dialog { .. })) && self.is_trusted(desk).await;
-        let allowed = std::fs::read_to_string(self.folder.join(ALLOWED)).unwrap_or_default();
-        let may_all = allowed == Permissions::All.name();
-        // Whoever allows everything has agreed to being told that everything is allowed.
-        let has_consent = |dialog: &str| match dialog {
-            "trust" => is_trusted,
-            "bypass" => may_all,
-            _ => false,
-        };
-        let dialogs = &self.kind.manifest.dialogs;
-        match look::next(screen, sight, dialogs, has_consent, self.answered.as_ref(), now) {
-            Step::Ready => {
-                self.starts_by = None;
-                self.look_at = None;
-                if let Some(said) = Said::of_sight(sight, now) {
-                    self.statements.hear(said);
-                }
-                self.ask_cli(desk);
-                self.decide(desk);
-                self.say_first(sight).await;
-            }
-            Step::Wait if now >= starts_by => {
-                let screen = Some(told(screen));
-                desk.see(self.agent, self.run, Sighting::Overdue { screen });
-                self.look_at = None;
-            }
-            Step::Wait => {}
-            Step::Answer(answer) => {
-                let keys = answer.keys.clone();
-                self.answered = Some(Answered { answer, at: now });
-                self.press(&keys, None).await;
-            }
-            Step::NeedsConsent { dialog } => {
-                let what = format!(
-                    "its dialog `{dialog}`: answer it there (`cmux agent attach`), or let cmux do so \
-                     with `cmux project trust`"
-                );
-                self.ask_person(what, desk);
-            }
-            Step::Leave { text, .. } => self.ask_person(text, desk),
-        }
-    }
-
-    /// Returns whether the person agreed that agents of this project may trust its folder.
-    async fn is_trusted(&self, desk: &Desk) -> bool {
-        let project = self.project.clone();
-        let found = desk
-            .readers
-            .read(move |view| Ok((projects::find(view, &project)?, trust::find(view, &project)?)));
-        let Ok((Some(project), trust)) = found.await else { return false };
-        trust.folder.is_some() && folder::is_of(Path::new(&self.cwd), Path::new(&project.root))
-    }
-
-    /// Tells that a person must answer what is on the screen. It goes on starting once that is done.
-    fn ask_person(&mut self, what: String, desk: &Desk) {
-        let doing = Doing::Asking { what };
-        if self.told.as_ref() != Some(&doing) {
-            self.tell(doing, u8::MAX, desk);
-        }
-        // A person takes a while.
-        self.look_at = Some(Instant::now() + LOOK_EVERY * 5);
-        self.starts_by = self.starts_by.map(|_| clock::wall() + START_WITHIN);
-    }
-
     /// Tells the kernel what the witnesses say, if that is news.
-    fn decide(&mut self, desk: &Desk) {
+    pub(super) fn decide(&mut self, desk: &Desk) {
         let ranking = &self.kind.manifest.witnesses;
         let Some(said) = judge(ranking, &self.statements, clock::wall()) else { return };
         if self.told.as_ref() == Some(&said.doing) {
@@ -381,7 +317,7 @@ impl Watch {
         self.tell(said.doing.clone(), rank, desk);
     }
 
-    fn tell(&mut self, doing: Doing, rank: u8, desk: &Desk) {
+    pub(super) fn tell(&mut self, doing: Doing, rank: u8, desk: &Desk) {
         self.told = Some(doing.clone());
         desk.see(self.agent, self.run, Sighting::Doing { doing, rank });
     }
@@ -401,7 +337,7 @@ impl Watch {
         Ok(Screen {
             cursor: Some((number(seen.cursor.0), number(seen.cursor.1))),
             size: (number(seen.size.columns), number(seen.size.rows)),
-            title: self.title.clone(),
+            title: seen.title,
             ..Screen::of(&text)
         })
     }

@@ -1,9 +1,9 @@
 //! What makes a CLI call cmux: files of cmux's own, which the CLI is pointed to. No file of the person's is
 //! changed.
 //!
-//! Codex finds its settings, its sessions and its login in one folder, so it gets one of cmux's with links
-//! to what is the person's. That folder lasts as long as the agent: a session is resumed in the folder that
-//! it began in, and two agents that shared one would write over each other's settings.
+//! Codex and Gemini find their settings, their sessions and their login in one folder, so they get one of
+//! cmux's with links to what is the person's. That folder lasts as long as the agent: a session is resumed
+//! in the folder that it began in, and two agents that shared one would write over each other's settings.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -21,9 +21,6 @@ use crate::manifest::{HookShape, Hooks, Manifest};
 /// How long a hook may take before the CLI goes on without it. Ours take less, or spool what they know.
 const TIMEOUT_S: u64 = 10;
 
-/// Where the machine's own settings of Gemini are, which hold for every user.
-const GEMINI_SYSTEM: &str = "/etc/gemini-cli/settings.json";
-
 /// What of the person's Codex is used as it is, if it is there.
 const CODEX_LINKS: [&str; 7] = [
     "auth.json",
@@ -33,6 +30,26 @@ const CODEX_LINKS: [&str; 7] = [
     "prompts",
     "skills",
     "rules/default.rules",
+];
+
+/// What of the person's Gemini is used as it is, if it is there.
+const GEMINI_LINKS: [&str; 16] = [
+    ".env",
+    ".gemini/.env",
+    ".gemini/GEMINI.md",
+    ".gemini/a2a-oauth-tokens.json",
+    ".gemini/agents",
+    ".gemini/commands",
+    ".gemini/extension_integrity.json",
+    ".gemini/extensions",
+    ".gemini/gemini-credentials.json",
+    ".gemini/google_accounts.json",
+    ".gemini/installation_id",
+    ".gemini/keybindings.json",
+    ".gemini/mcp-oauth-tokens.json",
+    ".gemini/oauth_creds.json",
+    ".gemini/skills",
+    ".gemini/trustedFolders.json",
 ];
 
 /// What Codex notes in its settings that another copy of them must not lose.
@@ -67,11 +84,8 @@ pub struct File {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     Text(String),
-    /// What is in a file of the machine's, if it is there, and this besides.
-    Added {
-        to: &'static str,
-        json: Value,
-    },
+    /// What the person has in a file of this name, and this besides.
+    Added(Value),
     /// A copy of what the person has in a file of this name, with what the CLI has noted in ours.
     Config,
     /// A link to what the person has there, if anything.
@@ -84,11 +98,6 @@ pub fn settings(manifest: &Manifest, cmux: &Path, permissions: Permissions) -> F
     let none = Files { lasts: Lasts::Run, settings: "", files: Vec::new() };
     let hooks = manifest.hooks.as_ref().filter(|hooks| shape(hooks.shape.name()).is_some());
     let Some(hooks) = hooks else { return none };
-    let in_settings = |content| Files {
-        lasts: Lasts::Run,
-        settings: "settings.json",
-        files: vec![File { path: "settings.json", content }],
-    };
     match hooks.shape {
         HookShape::Claude | HookShape::Demo => {
             let mode = match permissions {
@@ -98,14 +107,18 @@ pub fn settings(manifest: &Manifest, cmux: &Path, permissions: Permissions) -> F
             };
             let allow = json!({ "defaultMode": mode, "allow": ["Bash(cmux *)"] });
             let json = json!({ "permissions": allow, "hooks": table(hooks, cmux, TIMEOUT_S) });
-            in_settings(Content::Text(written(&json)))
+            let file = File { path: "settings.json", content: Content::Text(written(&json)) };
+            Files { lasts: Lasts::Run, settings: "settings.json", files: vec![file] }
         }
         HookShape::Gemini => {
             // It counts in milliseconds.
             let table = table(hooks, cmux, TIMEOUT_S * 1000);
             let tools = json!({ "allowed": ["run_shell_command(cmux)"] });
             let json = json!({ "hooks": table, "tools": tools });
-            in_settings(Content::Added { to: GEMINI_SYSTEM, json })
+            let own = File { path: ".gemini/settings.json", content: Content::Added(json) };
+            let links = GEMINI_LINKS.map(|path| File { path, content: Content::Link });
+            let files = [own].into_iter().chain(links).collect();
+            Files { lasts: Lasts::Agent, settings: "", files }
         }
         HookShape::Codex => {
             let table = json!({ "hooks": table(hooks, cmux, TIMEOUT_S) });
@@ -123,24 +136,17 @@ pub fn settings(manifest: &Manifest, cmux: &Path, permissions: Permissions) -> F
     }
 }
 
-/// Returns the folder where the person has what [`Content::Link`] and [`Content::Config`] speak of.
+/// Returns the folder where the person has what [`Content`] speaks of.
 pub fn theirs(
     manifest: &Manifest,
     home: &Path,
     environment: impl Fn(&str) -> Option<OsString>,
 ) -> PathBuf {
+    let named = |name| environment(name).filter(|it| !it.is_empty()).map(PathBuf::from);
     match manifest.hooks.as_ref().map(|hooks| hooks.shape) {
-        Some(HookShape::Codex) => {
-            let named = environment("CODEX_HOME").filter(|it| !it.is_empty()).map(PathBuf::from);
-            named.unwrap_or_else(|| home.join(".codex"))
-        }
-        Some(
-            HookShape::Claude
-            | HookShape::Gemini
-            | HookShape::Hermes
-            | HookShape::Opencode
-            | HookShape::Demo,
-        )
+        Some(HookShape::Codex) => named("CODEX_HOME").unwrap_or_else(|| home.join(".codex")),
+        Some(HookShape::Gemini) => named("GEMINI_CLI_HOME").unwrap_or_else(|| home.to_owned()),
+        Some(HookShape::Claude | HookShape::Hermes | HookShape::Opencode | HookShape::Demo)
         | None => home.to_owned(),
     }
 }
@@ -174,10 +180,14 @@ impl Files {
             }
             match content {
                 Content::Text(text) => replace(&ours, text)?,
-                Content::Added { to, json } => {
-                    let there = text_of(Path::new(to))?;
-                    let there = there.and_then(|text| serde_json::from_str(&text).ok());
-                    replace(&ours, &written(&merged(there.unwrap_or(json!({})), json)))?;
+                Content::Added(json) => {
+                    let there = text_of(&theirs)?.map_or(Ok(json!({})), |text| {
+                        serde_json::from_str(&without_comments(&text)).map_err(|error| {
+                            let why = format!("{} is not JSON: {error}", theirs.display());
+                            io::Error::new(ErrorKind::InvalidData, why)
+                        })
+                    });
+                    replace(&ours, &written(&merged(there?, json)))?;
                 }
                 Content::Config => {
                     let (theirs, noted) = (text_of(&theirs)?, text_of(&ours)?);
@@ -220,6 +230,36 @@ fn link(ours: &Path, theirs: &Path) -> io::Result<()> {
         Err(error) => return Err(error),
     }
     if theirs.exists() { symlink(theirs, ours) } else { Ok(()) }
+}
+
+/// Returns JSON without the comments that some CLIs let people write into it.
+fn without_comments(text: &str) -> String {
+    let (mut clean, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(first) = rest.chars().next() {
+        let end = match first {
+            '"' => end_of_string(rest),
+            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => rest[2..].find("*/").map_or(rest.len(), |at| at + 4),
+            other => other.len_utf8(),
+        };
+        let (piece, after) = rest.split_at(end);
+        let is_comment = piece.starts_with('/') && piece.len() > 1;
+        clean.push_str(if is_comment { " " } else { piece });
+        rest = after;
+    }
+    clean
+}
+
+/// Returns where the string ends that `text` begins with.
+fn end_of_string(text: &str) -> usize {
+    let mut is_escaped = false;
+    for (at, letter) in text.char_indices().skip(1) {
+        match letter {
+            '"' if !is_escaped => return at + 1,
+            letter => is_escaped = letter == '\\' && !is_escaped,
+        }
+    }
+    text.len()
 }
 
 /// Returns `there` with all of `ours`. Lists go on where they end; what both have is as we have it.

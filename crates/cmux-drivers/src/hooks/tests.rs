@@ -217,7 +217,11 @@ fn settings_have_every_event_call_cmux_and_allow_it() {
         let written = files.write(&ours, &home).unwrap();
         assert_eq!(written, files.write(&ours, &home).unwrap(), "twice is once");
         assert!(!home.exists(), "nothing of the person's is touched");
-        let file = if kind == "codex" { written.join("hooks.json") } else { written };
+        let file = match kind {
+            "codex" => written.join("hooks.json"),
+            "gemini" => written.join(".gemini/settings.json"),
+            _ => written,
+        };
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600, "{kind}");
         let text: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
         for event in &manifest.hooks.as_ref().unwrap().events {
@@ -270,12 +274,42 @@ fn codex_has_a_folder_of_its_own_with_links_to_what_is_the_persons() {
 }
 
 #[test]
-fn where_the_person_has_codex_is_as_the_person_says() {
+fn gemini_has_a_home_of_its_own_with_what_the_person_set_and_links_to_the_rest() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ours, theirs) = (folder.path().join("ours"), folder.path().join("theirs"));
+    fs::create_dir_all(theirs.join(".gemini/extensions")).unwrap();
+    fs::write(theirs.join(".gemini/oauth_creds.json"), "s3cret").unwrap();
+    let said = r#"{ // Mine.
+        "security": { "auth": { "selectedType": "x // y /* z */ \" w" } }, /* Not
+        theirs. */ "hooks": { "AfterAgent": [1] }, "tools": { "allowed": ["a"] } }"#;
+    fs::write(theirs.join(".gemini/settings.json"), said).unwrap();
+    let files = settings(&built_in("gemini"), Path::new("/cmux"), Permissions::Ask);
+    assert_eq!(files.lasts, Lasts::Agent);
+    for _ in 0..2 {
+        assert_eq!(files.write(&ours, &theirs).unwrap(), ours);
+    }
+    for name in [".gemini/oauth_creds.json", ".gemini/extensions"] {
+        assert_eq!(fs::read_link(ours.join(name)).unwrap(), theirs.join(name));
+    }
+    let text = fs::read_to_string(ours.join(".gemini/settings.json")).unwrap();
+    let text: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(text["security"]["auth"]["selectedType"], "x // y /* z */ \" w");
+    assert_eq!(text["tools"]["allowed"], json!(["a", "run_shell_command(cmux)"]));
+    assert_eq!(text["hooks"]["AfterAgent"].as_array().unwrap().len(), 2);
+    fs::write(theirs.join(".gemini/settings.json"), "{ no").unwrap();
+    let refused = files.write(&ours, &theirs).unwrap_err().to_string();
+    assert!(refused.contains("theirs/.gemini/settings.json is not JSON: "), "{refused}");
+}
+
+#[test]
+fn where_the_person_has_a_cli_is_as_the_person_says() {
     let home = Path::new("/home/ada");
-    let codex = built_in("codex");
-    assert_eq!(theirs(&codex, home, |_| None), Path::new("/home/ada/.codex"));
-    assert_eq!(theirs(&codex, home, |_| Some("".into())), Path::new("/home/ada/.codex"));
-    assert_eq!(theirs(&codex, home, |_| Some("/x".into())), Path::new("/x"));
+    for (kind, expected) in [("codex", "/home/ada/.codex"), ("gemini", "/home/ada")] {
+        let manifest = built_in(kind);
+        assert_eq!(theirs(&manifest, home, |_| None), Path::new(expected), "{kind}");
+        assert_eq!(theirs(&manifest, home, |_| Some("".into())), Path::new(expected), "{kind}");
+        assert_eq!(theirs(&manifest, home, |_| Some("/x".into())), Path::new("/x"), "{kind}");
+    }
 }
 
 proptest! {

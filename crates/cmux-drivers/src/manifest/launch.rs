@@ -6,7 +6,7 @@ use std::fmt;
 use cmux_core::kind::Permissions;
 use cmux_core::settings::KindSettings;
 
-use super::{Allowed, Manifest, Place, Template, Unfilled};
+use super::{Added, Manifest, Place, Template, Unfilled};
 
 /// Whether a session begins or goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct Told<'a> {
     pub role: Option<&'a str>,
     /// What it is to do first.
     pub prompt: Option<&'a str>,
+    /// That the person trusts the folder it works in.
+    pub trusted: bool,
 }
 
 /// What is run. There may be secrets in its arguments and its environment.
@@ -73,7 +75,9 @@ impl Manifest {
             (Start::Resume, None) | (Start::New, _) => (&self.launch.command, true),
         };
         let allowed = self.allowed(settings.permissions)?;
-        for argument in own.iter().chain(&allowed.args) {
+        let trusted = Some(&self.launch.trusted).filter(|_| told.trusted);
+        let added = [Some(allowed), trusted].into_iter().flatten();
+        for argument in own.iter().chain(added.clone().flat_map(|it| &it.args)) {
             argv.push(argument.fill(&known)?);
         }
         let Telling { role, prompt, unsaid } = self.telling(told, is_new);
@@ -82,7 +86,7 @@ impl Manifest {
         // What is told first stands last, where it is in the way of no other argument.
         argv.extend(fill(prompt, Place::Prompt, &known)?);
         let mut env = BTreeMap::new();
-        for (name, text) in self.launch.env.iter().chain(&allowed.env) {
+        for (name, text) in self.launch.env.iter().chain(added.flat_map(|it| &it.env)) {
             env.insert(name.clone(), text.fill(&known)?);
         }
         env.extend(settings.env.clone());
@@ -121,7 +125,7 @@ impl Manifest {
 
     /// Returns what holds the CLI to `wanted`. What it does not know becomes the next that is stricter,
     /// and never one that allows more.
-    fn allowed(&self, wanted: Permissions) -> Result<&Allowed, CannotStart> {
+    fn allowed(&self, wanted: Permissions) -> Result<&Added, CannotStart> {
         let known = &self.launch.permissions;
         let stricter = known.range(..=wanted).next_back().map(|(_, allowed)| allowed);
         let strictest = known.keys().next().copied().unwrap_or(wanted);

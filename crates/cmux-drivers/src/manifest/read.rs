@@ -6,21 +6,19 @@ use std::path::Path;
 use cmux_core::kind::{Ability, BadKind, Permissions, Witness};
 
 use super::{
-    Allowed, Api, ApiShape, Find, HookShape, Hooks, Keys, Launch, Manifest, Paste, Place, Seed,
-    SeedValue, SessionBy, Status, StatusShape, Template, Transcript, TranscriptShape, ability,
-    screen,
+    Added, Api, ApiShape, Find, HookShape, Hooks, Keys, Launch, Manifest, Paste, Place, SessionBy,
+    Status, StatusShape, Template, Transcript, TranscriptShape, ability, screen,
 };
 use crate::config::ConfigError;
 use crate::written::{File, Section};
 
-const ROOT: [&str; 15] = [
+const ROOT: [&str; 14] = [
     "kind",
     "title",
     "witnesses",
     "cannot",
     "find",
     "launch",
-    "seeds",
     "dialogs",
     "prompt",
     "rules",
@@ -31,10 +29,11 @@ const ROOT: [&str; 15] = [
     "api",
 ];
 const FIND: [&str; 5] = ["program", "version", "tested", "install", "built_in"];
-const LAUNCH: [&str; 10] =
-    ["command", "resume", "session", "prompt", "role", "ask", "edits", "all", "env", "unset"];
-const ALLOWED: [&str; 2] = ["args", "env"];
-const SEED: [&str; 5] = ["file", "at", "value", "consent", "dialog"];
+const LAUNCH: [&str; 11] = [
+    "command", "resume", "session", "prompt", "role", "ask", "edits", "all", "trusted", "env",
+    "unset",
+];
+const ADDED: [&str; 2] = ["args", "env"];
 const KEYS: [&str; 8] =
     ["paste", "submit", "submit_after_ms", "interrupt", "empty", "clear", "compact", "exit"];
 const HOOKS: [&str; 6] = ["shape", "file", "events", "prompt", "blocks", "silent"];
@@ -44,8 +43,8 @@ const API: [&str; 2] = ["shape", "at"];
 
 /// All keys, for a test that sees them explained.
 #[cfg(test)]
-pub(super) const EXPLAINED: [&[&str]; 10] =
-    [&ROOT, &FIND, &LAUNCH, &ALLOWED, &SEED, &KEYS, &HOOKS, &TRANSCRIPT, &STATUS, &API];
+pub(super) const EXPLAINED: [&[&str]; 9] =
+    [&ROOT, &FIND, &LAUNCH, &ADDED, &KEYS, &HOOKS, &TRANSCRIPT, &STATUS, &API];
 
 /// The longest wait between a paste and what submits it, in milliseconds.
 const SUBMIT_AFTER_MAX_MS: u64 = 10_000;
@@ -68,7 +67,6 @@ pub fn parse(path: &Path, text: &str) -> Result<Manifest, ConfigError> {
         title: root.must_text("title", "what its makers call it")?,
         find: find(&root)?,
         launch: launch(&root)?,
-        seeds: seeds(&root)?,
         dialogs,
         eyes,
         keys: typed(&root)?,
@@ -97,11 +95,6 @@ fn whole(root: &Section<'_>, mut manifest: Manifest) -> Result<Manifest, ConfigE
         let why = format!("names {}, and the manifest does not say where it is", witness.name());
         return Err(root.wrong("witnesses", why));
     }
-    let known = |name: &str| manifest.dialogs.iter().any(|dialog| dialog.name == name);
-    if let Some(seed) = manifest.seeds.iter().find(|seed| !known(&seed.dialog)) {
-        let why = format!("name the dialog `{}`, which is not among the dialogs", seed.dialog);
-        return Err(root.wrong("seeds", why));
-    }
     Ok(manifest)
 }
 
@@ -129,15 +122,15 @@ fn launch(root: &Section<'_>) -> Result<Launch, ConfigError> {
     let resume = templates(&section, "resume")?;
     let mut permissions = BTreeMap::new();
     for level in Permissions::ALL {
-        if let Some(said) = section.section(level.name(), "launch.permissions", &ALLOWED)? {
-            let allowed = Allowed { args: templates(&said, "args")?, env: variables(&said)? };
-            permissions.insert(level, allowed);
+        if let Some(said) = section.section(level.name(), "launch.permissions", &ADDED)? {
+            permissions.insert(level, added(&said)?);
         }
     }
     if permissions.is_empty() {
         let why = "what makes it ask, as [launch.ask], [launch.edits] or [launch.all]";
         return Err(section.missing("ask", why));
     }
+    let trusted = section.section("trusted", "launch.trusted", &ADDED)?;
     Ok(Launch {
         command: templates(&section, "command")?,
         resume: section.has("resume").then_some(resume),
@@ -147,6 +140,7 @@ fn launch(root: &Section<'_>) -> Result<Launch, ConfigError> {
         prompt: telling(&section, "prompt", Place::Prompt)?,
         role: telling(&section, "role", Place::Role)?,
         permissions,
+        trusted: trusted.as_ref().map(added).transpose()?.unwrap_or_default(),
         env: variables(&section)?,
         unset: section.texts("unset")?,
     })
@@ -170,31 +164,16 @@ fn telling(
     Err(section.wrong(key, format!("must hold `{{{}}}`, which is what it tells", place.name())))
 }
 
+fn added(section: &Section<'_>) -> Result<Added, ConfigError> {
+    Ok(Added { args: templates(section, "args")?, env: variables(section)? })
+}
+
 fn variables(section: &Section<'_>) -> Result<BTreeMap<String, Template>, ConfigError> {
     let read = |(name, text): (String, String)| {
         let bad = |why| section.wrong("env", format!("has {name}, and {why}"));
         Ok((name.clone(), Template::read(&text).map_err(bad)?))
     };
     section.table("env")?.into_iter().map(read).collect()
-}
-
-fn seeds(root: &Section<'_>) -> Result<Vec<Seed>, ConfigError> {
-    let sections = root.sections("seeds", &SEED)?;
-    let read = |section: &Section<'_>| {
-        let value = match section.flag("value") {
-            Ok(Some(flag)) => SeedValue::Flag(flag),
-            Ok(None) => return Err(section.missing("value", "what is set")),
-            Err(_) => SeedValue::Text(template(section, "value")?),
-        };
-        Ok(Seed {
-            file: template(section, "file")?,
-            at: templates(section, "at")?,
-            value,
-            consent: section.flag("consent")?.unwrap_or(false),
-            dialog: section.must_text("dialog", "which dialog does not come up then")?,
-        })
-    };
-    sections.iter().map(read).collect()
 }
 
 fn typed(root: &Section<'_>) -> Result<Keys, ConfigError> {

@@ -8,7 +8,7 @@ use cmux_core::screen::rule::{Rule, Says};
 use cmux_core::screen::{Eyes, Region};
 
 use super::read::{KEY_NAMES, keys};
-use super::{Dialog, Reply};
+use super::{Consent, Dialog, Reply};
 use crate::config::ConfigError;
 use crate::written::Section;
 
@@ -70,7 +70,7 @@ pub(super) fn read(root: &Section<'_>) -> Result<(Eyes, Vec<Dialog>), ConfigErro
     for section in root.sections("dialogs", &DIALOG)? {
         let name = named(&section, &mut names)?;
         rules.push(rule(&section, &name, Says::Dialog { name: name.clone() })?);
-        let consent = section.flag("consent")?.unwrap_or(false);
+        let consent = section.one_of("consent", &Consent::ALL, Consent::name)?;
         dialogs.push(Dialog { answer: reply(&section, &mark)?, name, consent });
     }
     for section in root.sections("rules", &RULE)? {

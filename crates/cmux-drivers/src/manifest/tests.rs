@@ -53,8 +53,10 @@ fn parts_that_do_not_go_together_are_refused() {
         "`dialogs.leave` is one too many",
     );
     add("[[dialogs]]\nname = 'p'\nregion = 'whole'\nall = ['x']\nkeys = ['1']\n", "another one");
-    let seed = "[[seeds]]\nfile = 'f'\nat = ['a']\nvalue = true\ndialog = 'd'\n";
-    add(seed, "`seeds` name the dialog `d`, which is not among the dialogs");
+    add(
+        "[[dialogs]]\nname = 'd'\nregion = 'whole'\nall = ['x']\nkeys = ['1']\nconsent = 'trus'\n",
+        "`dialogs.consent` must be one of trust, all, and not `trus`. Did you mean `trust`?",
+    );
     let text = TEXT.replace("title = 'X'", "title = 'X'\nwitnesses = ['screen', 'hooks']");
     told(&text, ":3: `witnesses` names hooks, and the manifest does not say where it is");
     let text = TEXT.replace("submit =", "exit = 'bye'\nsubmit =") + "[cannot]\nexit = 'so'\n";
@@ -94,20 +96,22 @@ fn an_agent_is_started_as_its_manifest_and_the_user_say() {
 fn what_an_agent_is_told_first_is_an_argument_where_its_cli_takes_one_and_else_is_left_to_be_said()
 {
     let (new, resume) = (Start::New, Start::Resume);
-    let to_do = Told { role: None, prompt: Some("-do it") };
-    let to_be = Told { role: Some("be kind"), prompt: None };
-    let both = Told { role: Some("be kind"), prompt: Some("-do it") };
+    let to_do = Told { prompt: Some("-do it"), ..Told::default() };
+    let to_be = Told { role: Some("be kind"), ..Told::default() };
+    let both = Told { role: Some("be kind"), ..to_do };
     let system = ["--append-system-prompt", "be kind"];
     for (kind, start, told, arguments, unsaid) in [
         ("claude", new, to_do, &["--", "-do it"][..], None),
         ("claude", new, to_be, &system, None),
         ("claude", new, both, &[&system[..], &["--", "-do it"]].concat(), None),
         ("claude", resume, both, &[&system[..], &["--", "-do it"]].concat(), None),
-        ("codex", new, both, &["--", "be kind\n\n-do it"], None),
-        ("codex", new, to_be, &["--", "be kind"], None),
+        ("codex", new, both, &["-c", "developer_instructions=be kind", "--", "-do it"], None),
+        ("codex", resume, to_be, &["-c", "developer_instructions=be kind"], None),
+        ("gemini", new, both, &["--prompt-interactive=be kind\n\n-do it"], None),
+        ("gemini", new, to_be, &["--prompt-interactive=be kind"], None),
         // What it is has been said when the session began.
-        ("codex", resume, both, &["--", "-do it"], None),
-        ("codex", resume, to_be, &[], None),
+        ("gemini", resume, both, &["--prompt-interactive=-do it"], None),
+        ("gemini", resume, to_be, &[], None),
         ("gemini", new, to_do, &["--prompt-interactive=-do it"], None),
         ("opencode", new, to_do, &["--prompt=-do it"], None),
         ("demo", new, both, &[&system[..], &["--", "-do it"]].concat(), None),
@@ -122,15 +126,31 @@ fn what_an_agent_is_told_first_is_an_argument_where_its_cli_takes_one_and_else_i
 }
 
 #[test]
+fn what_is_added_for_a_trusted_folder_is_there_only_if_it_is_trusted() {
+    let text =
+        format!("{TEXT}[launch.trusted]\nargs = ['--trust', '{{name}}']\nenv.T = '{{run}}'\n");
+    let manifest = read(&text).unwrap();
+    for (trusted, argv, env) in [
+        (false, &["<program>", "<name>"][..], None),
+        (true, &["<program>", "<name>", "--trust", "<name>"], Some("<run>")),
+    ] {
+        let told = Told { trusted, ..Told::default() };
+        let started = manifest.start(Start::New, &KindSettings::default(), told, known).unwrap();
+        assert_eq!(started.argv, argv);
+        assert_eq!(started.env.get("T").map(String::as_str), env);
+    }
+}
+
+#[test]
 fn what_would_not_arrive_as_it_is_becomes_no_argument() {
     let long = "x".repeat((64 << 10) + 1);
     for text in ["/clear", "!rm -r .", "a\0b", &long] {
-        let told = Told { role: None, prompt: Some(text) };
+        let told = Told { prompt: Some(text), ..Told::default() };
         check_told("claude", Start::New, told, &[], Some(text));
     }
-    let told = Told { role: Some(&long), prompt: Some("go") };
+    let told = Told { role: Some(&long), prompt: Some("go"), trusted: false };
     check_told("claude", Start::New, told, &[], Some(&format!("{long}\n\ngo")));
-    let blank = Told { role: Some(" "), prompt: Some("\n") };
+    let blank = Told { role: Some(" "), prompt: Some("\n"), trusted: false };
     check_told("claude", Start::New, blank, &[], None);
 }
 

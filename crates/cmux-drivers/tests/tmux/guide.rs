@@ -42,7 +42,7 @@ fn the_example_goes_from_idle_to_busy_and_back() {
 fn the_example_is_told_first_what_to_do() {
     let world = World::new();
     let control = world.control();
-    let told = Told { role: Some("be loud"), prompt: Some("> two words") };
+    let told = Told { role: Some("be loud"), prompt: Some("> two words"), trusted: false };
     let agent = Agent::start(&world, &control, told);
     agent.see("thinking", &Seen::Busy);
     agent.wake();

@@ -1,0 +1,95 @@
+//! What is done about an agent's screen until it has started: wait, answer a dialog, or ask a person.
+
+use std::path::Path;
+
+use cmux_core::agent::{Doing, Sighting};
+use cmux_core::kind::Permissions;
+use cmux_core::look::{self, Answered, Consent, Step};
+use cmux_core::plan::agents::START_WITHIN;
+use cmux_core::screen::{Screen, Seen, Sight};
+use cmux_core::time::Timestamp;
+use cmux_core::witness::Said;
+use cmux_drivers::{clock, folder};
+use cmux_store::{projects, trust};
+use tokio::time::Instant;
+
+use super::desk::Desk;
+use super::prepare::ALLOWED;
+use super::telling::told;
+use super::watch::{LOOK_EVERY, Watch};
+
+/// Does what a screen asks for that was looked at while the agent starts.
+pub(super) async fn start(
+    watch: &mut Watch,
+    screen: &Screen,
+    sight: &Sight,
+    starts_by: Timestamp,
+    desk: &Desk,
+) {
+    let now = clock::wall();
+    let is_trusted =
+        matches!(sight.seen, Some(Seen::Dialog { .. })) && is_trusted(watch, desk).await;
+    // Whoever allows everything has agreed to being told that everything is allowed.
+    let allowed = std::fs::read_to_string(watch.folder.join(ALLOWED)).unwrap_or_default();
+    let may_all = allowed == Permissions::All.name();
+    let has_consent = |consent| match consent {
+        Consent::Trust => is_trusted,
+        Consent::All => may_all,
+    };
+    let dialogs = &watch.kind.manifest.dialogs;
+    match look::next(screen, sight, dialogs, has_consent, watch.answered.as_ref(), now) {
+        Step::Ready => {
+            watch.starts_by = None;
+            watch.look_at = None;
+            watch.hear(sight, now);
+            watch.ask_cli(desk);
+            watch.decide(desk);
+            watch.say_first(sight).await;
+        }
+        Step::Wait if now >= starts_by => {
+            let screen = Some(told(screen));
+            desk.see(watch.agent, watch.run, Sighting::Overdue { screen });
+            watch.look_at = None;
+        }
+        Step::Wait => {}
+        Step::Answer(answer) => {
+            let keys = answer.keys.clone();
+            watch.answered = Some(Answered { answer, at: now });
+            watch.press(&keys, None).await;
+        }
+        Step::NeedsConsent { dialog, consent } => {
+            let way = match consent {
+                Consent::Trust => "let cmux do so with `cmux project trust`",
+                Consent::All => "set `permissions = \"all\"` for its kind",
+            };
+            let what =
+                format!("its dialog `{dialog}`: answer it there (`cmux agent attach`), or {way}");
+            ask_person(watch, what, sight, desk);
+        }
+        Step::Leave { text, .. } => ask_person(watch, text, sight, desk),
+    }
+}
+
+/// Returns whether the person agreed that agents of this project may trust its folder.
+async fn is_trusted(watch: &Watch, desk: &Desk) -> bool {
+    let project = watch.project.clone();
+    let found = desk
+        .readers
+        .read(move |view| Ok((projects::find(view, &project)?, trust::find(view, &project)?)));
+    let Ok((Some(project), trust)) = found.await else { return false };
+    trust.folder.is_some() && folder::is_of(Path::new(&watch.cwd), Path::new(&project.root))
+}
+
+/// Tells that a person must answer what is on the screen. It goes on starting once that is done.
+fn ask_person(watch: &mut Watch, what: String, sight: &Sight, desk: &Desk) {
+    let (now, doing) = (clock::wall(), Doing::Asking { what });
+    if let Some(said) = Said::of_sight(sight, now) {
+        watch.statements.hear(Said { doing: doing.clone(), ..said });
+    }
+    if watch.told.as_ref() != Some(&doing) {
+        watch.tell(doing, u8::MAX, desk);
+    }
+    // A person takes a while.
+    watch.look_at = Some(Instant::now() + LOOK_EVERY * 5);
+    watch.starts_by = watch.starts_by.map(|_| now + START_WITHIN);
+}
