@@ -71,6 +71,8 @@ pub enum Report {
     /// A pane with an agent's tags was found that is not where the store has that agent.
     PaneFound {
         tagged: Tagged,
+        /// What it shows to be known, if that was seen.
+        secret: Option<Digest>,
         name: String,
         kind: String,
         project: ProjectId,

@@ -123,16 +123,10 @@ pub fn judge<'a>(
     statements: &'a Statements,
     now: Timestamp,
 ) -> Option<&'a Said> {
-    // What was looked at before something happened does not speak against it.
-    let is_event = |said: &&Said| !is_looked_at(said.witness);
-    let happened = statements.all().filter(is_event).map(|said| said.at).max();
-    let is_behind =
-        |said: &Said| is_looked_at(said.witness) && happened.is_some_and(|at| said.at < at);
     let mut standing = ranking
         .iter()
         .filter(|witness| statements.stands(**witness, now))
-        .filter_map(|witness| statements.of(*witness))
-        .filter(|said| !is_behind(said));
+        .filter_map(|witness| statements.of(*witness));
     let best = standing.next()?;
     // Only a screen tells of a provider's limit. To anybody else the agent is at its prompt then, which
     // it is: that is not contradicted.

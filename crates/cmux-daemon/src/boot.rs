@@ -333,7 +333,7 @@ async fn awaken(life: &Life, disk: Disk, files_max: Option<u64>) -> Result<Optio
     let (inbox, signs, end) = started?;
     let readers = Readers::of(&home.database());
     let kinds = life.settings.kinds.clone();
-    let keeper = keeper::start(Desk::new(home, &inbox, &readers, kinds, files_max));
+    let keeper = keeper::start(Desk::new(home, &inbox, &readers, kinds, files_max, clock));
     let hands = Hands {
         inbox: inbox.clone(),
         database: home.database(),

@@ -89,8 +89,8 @@ pub(crate) fn hear(
         }
         Report::RunNamed { token, session } => agents::named(tx, token, session.as_deref()),
         Report::ServerLost { server } => found::server_lost(tx, server, now, ids),
-        Report::PaneFound { tagged, name, kind, project } => {
-            found::pane(tx, tagged, name, kind, project, now)
+        Report::PaneFound { tagged, secret, name, kind, project } => {
+            found::pane(tx, tagged, *secret, name, kind, project, now)
         }
         Report::Hooked { by, hook, ranks } => hooks::heard(tx, by, hook, ranks, now, ids),
         Report::SnapshotDone { snapshot, outcome } => copied(tx, *snapshot, outcome.clone(), now),

@@ -12,6 +12,7 @@ mod starting;
 mod status;
 mod survey;
 mod telling;
+mod typing;
 mod watch;
 mod worker;
 
@@ -213,7 +214,10 @@ impl Keeper {
             Action::LaunchAgent { agent, run } => match self.place(&agent) {
                 Ok(house) => {
                     self.lives.insert(agent.id, house.socket().to_owned());
-                    self.tell(agent.id, Job::Launch { agent, run, house }).await;
+                    let is_other =
+                        |it: &&House| it.project == agent.project && it.socket() != house.socket();
+                    let others = self.houses.values().filter(is_other).cloned().collect();
+                    self.tell(agent.id, Job::Launch { agent, run, house, others }).await;
                 }
                 Err(error) => self.desk.not_launched(agent.id, run, &error),
             },

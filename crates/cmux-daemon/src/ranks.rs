@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn hooks_rank_as_the_manifest_says() {
         let ranks = read(&Kinds::load(Path::new("/nowhere"), &BTreeMap::new()));
-        for (kind, expected) in [("claude", 1), ("demo", 0), ("codex", 1), ("unheard-of", 1)] {
+        for (kind, expected) in [("claude", 1), ("demo", 1), ("codex", 1), ("unheard-of", 1)] {
             assert_eq!(ranks.of(kind), expected, "{kind}");
         }
     }

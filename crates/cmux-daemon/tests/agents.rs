@@ -14,7 +14,7 @@ use cmux_core::event::Actor;
 use cmux_core::id::{AgentId, EventId, LogId, NewIds, RunId};
 use cmux_core::phase::Phase;
 use cmux_core::plan::Action;
-use cmux_core::plan::agents::START_WITHIN;
+use cmux_core::plan::agents::{START_WITHIN, TOLD_WITHIN};
 use cmux_core::project::ProjectId;
 use cmux_core::report::{Answer, Ask, NewAgent, Refused, Report};
 use cmux_core::run::RunToken;
@@ -124,7 +124,7 @@ fn what_a_life_shows_is_good_while_it_lasts() {
     assert_eq!(is_good(&house, b"1"), Some(true));
     assert_eq!((is_good(&house, b"2"), is_good(&house, b"3")), (None, None));
     // Nothing is heard of it, and it is given up.
-    house.now = house.now + START_WITHIN;
+    house.now = house.now + START_WITHIN + TOLD_WITHIN;
     house.turn(&[]);
     assert_eq!(is_good(&house, b"1"), Some(false));
     house.turn(&[Report::RunNamed { token: token(b"4", run), session: None }]);

@@ -5,9 +5,9 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
-use procfs::ProcResult;
 use procfs::net::{TcpNetEntry, TcpState};
 use procfs::process::all_processes;
+use procfs::{ProcError, ProcResult};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Dir, Mode, OFlags, open, readlinkat};
 use rustix::io::Errno;
@@ -51,6 +51,16 @@ impl Process {
     pub fn parent(&self) -> Option<u32> {
         let stat = procfs::process::Process::new(self.pid.cast_signed()).ok()?.stat().ok()?;
         (stat.starttime == self.start && stat.ppid > 0).then(|| stat.ppid.cast_unsigned())
+    }
+
+    /// Returns whether it was seen that the process has ended. A look that failed says nothing.
+    pub fn is_gone(&self) -> bool {
+        let found = procfs::process::Process::new(self.pid.cast_signed()).and_then(|it| it.stat());
+        match found {
+            Ok(stat) => stat.starttime != self.start || matches!(stat.state, 'Z' | 'X'),
+            Err(ProcError::NotFound(_)) => true,
+            Err(_) => false,
+        }
     }
 
     /// Returns whether the process still lives.
@@ -101,8 +111,8 @@ impl Process {
             Err(error) if gone(&error) => return Ok(()),
             Err(error) => return Err(error.into()),
         };
-        // The handle is of whoever has the number now.
-        if self.is_alive() {
+        // The handle is of whoever has the number now. What cannot be looked at is taken to be it.
+        if !self.is_gone() {
             drop(handle.readable().await?);
         }
         Ok(())
@@ -114,12 +124,39 @@ impl Process {
 /// Those that may not be looked into are not among them.
 pub fn with_variable(name: &str, value: &str) -> io::Result<Vec<Process>> {
     let wanted = format!("{name}={value}");
-    let has = |process: &procfs::process::Process| {
-        let environ = std::fs::read(format!("/proc/{}/environ", process.pid()));
-        environ.is_ok_and(|it| it.split(|&byte| byte == 0).any(|it| it == wanted.as_bytes()))
-    };
-    let all = all_processes().map_err(io::Error::other)?.filter_map(Result::ok);
-    Ok(all.filter(has).filter_map(|process| Process::of(&process)).collect())
+    let mut found = Vec::new();
+    for process in all_processes().map_err(io::Error::other)? {
+        let process = match process {
+            Ok(process) => process,
+            Err(ProcError::NotFound(_) | ProcError::PermissionDenied(_)) => continue,
+            Err(error) => return Err(io::Error::other(error)),
+        };
+        let environ = match std::fs::read(format!("/proc/{}/environ", process.pid())) {
+            Ok(environ) => environ,
+            // It ended meanwhile, or is somebody else's.
+            Err(error) if is_nothing(&error) => continue,
+            Err(error) => return Err(error),
+        };
+        if environ.split(|&byte| byte == 0).any(|it| it == wanted.as_bytes()) {
+            found.extend(Process::of(&process));
+        }
+    }
+    Ok(found)
+}
+
+/// Returns whether there was nothing to read, and not that reading failed.
+fn is_nothing(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotFound, PermissionDenied};
+    let is_over = error.raw_os_error() == Some(Errno::SRCH.raw_os_error());
+    matches!(error.kind(), NotFound | PermissionDenied) || is_over
+}
+
+/// Returns what a process had in the variable `name` when it started, if that can be seen.
+pub fn variable(pid: u32, name: &str) -> Option<String> {
+    let environ = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let begin = format!("{name}=");
+    let found = environ.split(|&byte| byte == 0).find_map(|it| it.strip_prefix(begin.as_bytes()));
+    found.and_then(|it| String::from_utf8(it.to_vec()).ok())
 }
 
 /// Returns the children of the process `pid`, as far as the kernel tells.

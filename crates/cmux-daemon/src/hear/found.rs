@@ -1,6 +1,7 @@
 //! Agents that were found: adopted, forgotten by the store, or left without a server.
 
 use cmux_core::agent::{Agent, AgentName, Claim, Setup, Sighting, Tagged};
+use cmux_core::digest::Digest;
 use cmux_core::event::{Actor, Event, What};
 use cmux_core::id::{AgentId, NewIds};
 use cmux_core::plan::Subject;
@@ -8,6 +9,7 @@ use cmux_core::plan::agents::{event, news};
 use cmux_core::project::ProjectId;
 use cmux_core::report::{NewAgent, Refused};
 use cmux_core::restart::RestartPolicy;
+use cmux_core::run::RunToken;
 use cmux_core::time::Timestamp;
 use cmux_store::{StoreError, Tx, agents, projects, runs};
 
@@ -64,6 +66,7 @@ fn lives_in(agent: &Agent, tagged: &Tagged) -> bool {
 pub(super) fn pane(
     tx: &mut Tx<'_>,
     tagged: &Tagged,
+    secret: Option<Digest>,
     name: &str,
     kind: &str,
     project: &ProjectId,
@@ -90,6 +93,11 @@ pub(super) fn pane(
     };
     let found = agent.living(tagged, now);
     remember(tx, &found, now)?;
+    if let Some(secret) = secret {
+        // It goes on to be known by what it was given at its launch.
+        let project = found.project.clone();
+        runs::save(tx, &RunToken::new(secret, tagged.run, found.id, project, now))?;
+    }
     let (name, kind) = (found.name.to_string(), found.kind.clone());
     let what = What::AgentFound { name, kind, pane: tagged.place.pane.clone() };
     let cause = tx.append(&event(&found, what), now)?;

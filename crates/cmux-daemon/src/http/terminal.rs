@@ -149,9 +149,10 @@ pub(crate) async fn follow(
     Query(place): Query<Where>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Oops> {
+    // What makes no sense is refused here as it is elsewhere.
+    let agent = find(&app, &caller, &name, &place).await?;
     let upgrade = upgrade
         .map_err(|why| Oops::new(StatusCode::UPGRADE_REQUIRED, "no-websocket", why.body_text()))?;
-    let agent = find(&app, &caller, &name, &place).await?;
     let (house, pane, process, run) = home_of(&app, &agent).await?;
     let stream = Stream::open(house.server(), pane, HISTORY, ANSWER_WITHIN).await;
     let stream = stream.map_err(|error| unseen(&error))?;

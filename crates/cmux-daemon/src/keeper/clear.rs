@@ -5,7 +5,6 @@ use std::time::Duration;
 use cmux_core::id::{AgentId, RunId};
 use cmux_core::screen::Seen;
 use cmux_core::screen::prompt::Composer;
-use cmux_drivers::clock;
 use cmux_drivers::process::{Process, descendants, with_variable};
 use cmux_drivers::tmux::{TmuxError, pane};
 use rustix::process::Signal;
@@ -19,6 +18,9 @@ use super::watch::Watch;
 /// How long a CLI may take to end when it is told to in its own way, and when it gets a signal.
 const LEAVE_WITHIN: Duration = Duration::from_secs(6);
 const TERM_WITHIN: Duration = Duration::from_secs(6);
+
+/// How often it is looked again whether something is left.
+const ROUNDS_MAX: u32 = 5;
 
 /// How long what was killed may take to be gone.
 const KILL_WITHIN: Duration = Duration::from_secs(5);
@@ -53,7 +55,7 @@ async fn has_ended(watch: &Watch, within: Duration) -> bool {
 async fn ask(watch: &mut Watch) -> bool {
     let Some(exit) = watch.kind.manifest.keys.exit.clone() else { return false };
     let Ok(screen) = watch.screen().await else { return false };
-    let sight = watch.kind.manifest.eyes.look(&screen, clock::wall(), 0);
+    let sight = watch.kind.manifest.eyes.look(&screen, watch.now(), 0);
     let is_free = sight.seen == Some(Seen::Idle) && !matches!(sight.composer, Composer::Holds(_));
     is_free && watch.say(&exit, "exit").await
 }
@@ -61,15 +63,23 @@ async fn ask(watch: &mut Watch) -> bool {
 /// Sees to it that nothing is left of `run`: no process, and no pane in any of these servers. Returns why
 /// something is, if it is.
 pub(super) async fn clear(agent: AgentId, run: RunId, houses: &[House]) -> Result<(), String> {
-    let gone = spawn_blocking(move || end_all(run)).await.map_err(|error| error.to_string())?;
-    gone?;
-    for house in houses {
-        match close(agent, run, house).await {
-            Ok(()) | Err(TmuxError::NoServer | TmuxError::NoPane(_)) => {}
-            Err(error) => return Err(error.to_string()),
+    for _ in 0..ROUNDS_MAX {
+        let gone = spawn_blocking(move || end_all(run)).await.map_err(|error| error.to_string())?;
+        gone?;
+        let mut closed = 0;
+        for house in houses {
+            match close(agent, run, house).await {
+                Ok(count) => closed += count,
+                Err(TmuxError::NoServer | TmuxError::NoPane(_)) => {}
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        // What was in a pane may take a while to end.
+        if closed == 0 {
+            return Ok(());
         }
     }
-    Ok(())
+    Err("panes of it come again and again".to_owned())
 }
 
 /// Ends every process that is of `run`, and returns when they are gone.
@@ -98,6 +108,8 @@ fn end_all(run: RunId) -> Result<(), String> {
 /// Returns every process that is of `run`: by its environment, or because it comes from one that is.
 fn of_run(run: RunId) -> Result<Vec<Process>, String> {
     let mut found = with_variable("CMUX_RUN", &run.to_string()).map_err(|it| it.to_string())?;
+    // A daemon does not end itself, wherever it was started.
+    found.retain(|process| process.pid != std::process::id());
     let roots: Vec<u32> = found.iter().map(|process| process.pid).collect();
     for root in roots {
         for process in descendants(root).map_err(|it| it.to_string())? {
@@ -109,17 +121,19 @@ fn of_run(run: RunId) -> Result<Vec<Process>, String> {
     Ok(found)
 }
 
-/// Closes the panes of `run` in a server.
-async fn close(agent: AgentId, run: RunId, house: &House) -> Result<(), TmuxError> {
+/// Closes the panes of `run` in a server, and returns how many there were.
+async fn close(agent: AgentId, run: RunId, house: &House) -> Result<u32, TmuxError> {
     let control = house.control().await?;
+    let mut closed = 0;
     for pane in pane::survey(&control, ANSWER_WITHIN).await? {
         let is_its_own =
             pane.tags.as_ref().is_some_and(|tags| tags.agent == agent && tags.run == run);
         if is_its_own {
             pane::kill(&control, pane.id, ANSWER_WITHIN).await?;
+            closed += 1;
         }
     }
-    Ok(())
+    Ok(closed)
 }
 
 async fn signal(processes: Vec<Process>, signal: Signal) {

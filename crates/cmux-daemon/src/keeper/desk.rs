@@ -9,11 +9,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cmux_core::agent::Sighting;
+use cmux_core::clock::Clock;
 use cmux_core::id::{AgentId, RunId};
 use cmux_core::kind::Kind;
 use cmux_core::project::ProjectId;
 use cmux_core::report::Report;
 use cmux_core::settings::KindSettings;
+use cmux_core::time::Timestamp;
+use cmux_drivers::clock;
 use cmux_drivers::home::Home;
 use cmux_drivers::kinds::{Kinds, Known};
 use cmux_drivers::tmux::TmuxError;
@@ -34,6 +37,8 @@ pub(crate) struct Desk {
     pub(crate) inbox: Inbox,
     pub(crate) readers: Readers,
     pub(crate) settings: BTreeMap<Kind, KindSettings>,
+    /// The clock that the kernel lives by.
+    pub(crate) clock: Clock,
     /// How many files each agent may have open at once, if that is not what the daemon may.
     pub(crate) files_max: Option<u64>,
     /// The program of cmux, by which agents call it.
@@ -51,6 +56,7 @@ impl Desk {
         readers: &Readers,
         settings: BTreeMap<Kind, KindSettings>,
         files_max: Option<u64>,
+        clock: Clock,
     ) -> Desk {
         Desk {
             home: home.clone(),
@@ -58,6 +64,7 @@ impl Desk {
             readers: readers.clone(),
             settings,
             files_max,
+            clock,
             cmux: own_program(home),
             tmux: Mutex::default(),
             servers: Mutex::default(),
@@ -126,6 +133,12 @@ impl Desk {
         {
             warn!(%error, "{} could not be removed", folder.display());
         }
+    }
+
+    /// Returns the time by the clock that the kernel lives by.
+    pub(crate) fn now(&self) -> Timestamp {
+        let mut clock = self.clock;
+        clock.read(clock::read()).0
     }
 
     pub(crate) fn see(&self, agent: AgentId, run: RunId, sighting: Sighting) {

@@ -9,9 +9,9 @@ use cmux_core::project::ProjectId;
 use cmux_drivers::tmux::TmuxError;
 use cmux_drivers::tmux::control::{Control, Heard};
 use cmux_drivers::tmux::pane::{self, Pane};
-use cmux_drivers::tmux::server::Server;
+use cmux_drivers::tmux::server::{Generation, Server};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, sleep};
 use tracing::{debug, warn};
 
 use super::{Desk, Order, Orders};
@@ -24,6 +24,9 @@ pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 /// How often panes are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// How long apart looks are at least, however much is heard.
+const LOOK_APART: Duration = Duration::from_millis(300);
 
 /// How many wishes may wait.
 const WISHES_MAX: usize = 256;
@@ -65,6 +68,7 @@ impl House {
             line: None,
             is_lost: false,
             looked_at: Instant::now() - LOOK_EVERY,
+            generation: None,
         };
         tokio::spawn(house.keep(asked));
         House { server, project, wishes, surveyed: Arc::default() }
@@ -122,6 +126,8 @@ struct Keep {
     /// Whether it was told that there is no server.
     is_lost: bool,
     looked_at: Instant,
+    /// Which life of the server there was last.
+    generation: Option<Generation>,
 }
 
 impl Keep {
@@ -141,6 +147,9 @@ impl Keep {
                     if !is_open {
                         self.line = None;
                     }
+                    // What comes at once is looked at in one go.
+                    sleep(LOOK_APART.saturating_sub(self.looked_at.elapsed())).await;
+                    while let Some(Ok(_)) = self.line.as_mut().map(|line| line.heard.try_recv()) {}
                     self.look().await;
                 }
                 _ = tick.tick() => {
@@ -158,14 +167,30 @@ impl Keep {
         }
         self.line = None;
         if start {
+            if matches!(self.server.pid().await, Err(TmuxError::NoServer)) {
+                self.lose().await;
+            }
             self.server.start(self.files_max).await?;
         } else {
             self.server.pid().await?;
         }
         let (control, heard) = Control::connect(&self.server, CONNECT_WITHIN).await?;
+        let before = self.generation.replace(control.generation());
+        if before.is_some_and(|before| before != control.generation()) {
+            self.lose().await;
+        }
         self.line = Some(Line { control: control.clone(), heard });
         self.is_lost = false;
         Ok(control)
+    }
+
+    /// Tells that the server is gone, once.
+    async fn lose(&mut self) {
+        self.generation = None;
+        if !std::mem::replace(&mut self.is_lost, true) {
+            let server = self.server.socket().to_owned();
+            self.orders.give(Order::Lost { server }).await;
+        }
     }
 
     /// Looks at all panes, and tells how they are.
@@ -178,11 +203,7 @@ impl Keep {
         let server = self.server.socket().to_owned();
         match panes {
             Ok(panes) => self.orders.give(Order::Seen { server, panes }).await,
-            Err(TmuxError::NoServer) if self.is_lost => {}
-            Err(TmuxError::NoServer) => {
-                self.is_lost = true;
-                self.orders.give(Order::Lost { server }).await;
-            }
+            Err(TmuxError::NoServer) => self.lose().await,
             // Nothing is known then, and nothing is said.
             Err(error @ (TmuxError::Late | TmuxError::Gone)) => debug!(%error, "tmux was not seen"),
             Err(error) => warn!(%error, "tmux could not be looked at"),

@@ -5,22 +5,22 @@ use std::time::Duration;
 
 use cmux_core::agent::{Agent, Pid};
 use cmux_core::digest::Digest;
-use cmux_core::id::RunId;
+use cmux_core::id::{AgentId, RunId};
 use cmux_core::plan::agents::START_WITHIN;
 use cmux_core::report::Report;
 use cmux_core::run::RunToken;
-use cmux_drivers::clock;
 use cmux_drivers::process::Process;
 use cmux_drivers::tmux::TmuxError;
 use cmux_drivers::tmux::pane::Tags;
 use cmux_drivers::tmux::spawn::{Spawn, Spawned};
-use cmux_store::{agents, projects, trust};
+use cmux_store::{agents, projects, runs, trust};
 use tokio::task::spawn_blocking;
 use tracing::warn;
 
 use super::desk::Desk;
 use super::house::House;
 use super::prepare::{Around, Prepared, prepare};
+use super::survey;
 use super::watch::Watch;
 
 /// How long tmux may take to make a pane.
@@ -63,13 +63,20 @@ pub(super) async fn launch(
     agent: &Agent,
     run: RunId,
     house: &House,
+    others: &[House],
 ) -> Result<Option<Watch>, NotLaunched> {
     let Some(life) = agent.live_life().filter(|life| life.run == run) else { return Ok(None) };
-    if clock::wall().since(life.began_at) > START_WITHIN {
+    if desk.now().since(life.began_at) > START_WITHIN {
         return Ok(None);
     }
-    if let Some(spawned) = already(house, run).await? {
-        return Ok(Some(watch(desk, agent, run, house, spawned)?));
+    for house in [house].into_iter().chain(others) {
+        match already(desk, agent.id, run, house).await? {
+            Already::This(spawned) => {
+                return Ok(Some(watch(desk, agent, run, house, spawned)?));
+            }
+            Already::Another => return Ok(None),
+            Already::Nobody => {}
+        }
     }
     let around = around(desk, agent).await?;
     let (ready_desk, ready_agent) = (desk.clone(), agent.clone());
@@ -103,16 +110,43 @@ async fn around(desk: &Desk, agent: &Agent) -> Result<Around, String> {
     Ok(Around { project, parent: parent.map(|parent| parent.name.to_string()), trust })
 }
 
-/// Returns the pane in which `run` is already, if it is.
-async fn already(house: &House, run: RunId) -> Result<Option<Spawned>, TmuxError> {
+/// Who lives in a server already.
+enum Already {
+    Nobody,
+    /// The very run.
+    This(Spawned),
+    /// Another run of the agent, which the store does not know to be over. It is told of.
+    Another,
+}
+
+/// Looks whether an agent lives in a server already. A store that was put back does not know.
+async fn already(
+    desk: &Desk,
+    agent: AgentId,
+    run: RunId,
+    house: &House,
+) -> Result<Already, NotLaunched> {
     let panes = match house.panes().await {
         Ok(panes) => panes,
-        Err(TmuxError::NoServer) => return Ok(None),
-        Err(error) => return Err(error),
+        Err(TmuxError::NoServer) => return Ok(Already::Nobody),
+        Err(error) => return Err(error.into()),
     };
-    let is_it = |tags: &Tags| tags.run == run;
-    let found = panes.iter().find(|pane| pane.tags.as_ref().is_some_and(is_it));
-    Ok(found.and_then(|pane| Some(Spawned { pane: pane.id, pid: pane.pid? })))
+    for pane in &panes {
+        let Some(tags) = pane.tags.as_ref().filter(|tags| tags.agent == agent) else { continue };
+        if tags.run == run {
+            let spawned = pane.pid.map(|pid| Spawned { pane: pane.id, pid });
+            return Ok(spawned.map_or(Already::Nobody, Already::This));
+        }
+        let Some(tagged) = survey::tagged(house, pane, tags) else { continue };
+        let other = tags.run;
+        let found = desk.readers.read(move |view| runs::find_by_run(view, other)).await;
+        let token = found.map_err(|error| error.to_string())?;
+        if token.is_none_or(|token| token.is_good()) {
+            desk.inbox.tell(survey::report(house, tagged, tags));
+            return Ok(Already::Another);
+        }
+    }
+    Ok(Already::Nobody)
 }
 
 fn watch(
@@ -131,7 +165,7 @@ fn watch(
 /// Has the kernel know by what a run is known, before it can show it.
 async fn name(desk: &Desk, agent: &Agent, run: RunId, ready: &Prepared) -> Result<(), String> {
     let secret = Digest::of(ready.token.as_bytes());
-    let token = RunToken::new(secret, run, agent.id, agent.project.clone(), clock::wall());
+    let token = RunToken::new(secret, run, agent.id, agent.project.clone(), desk.now());
     let session = ready.session.clone();
     let named = desk.inbox.ask(Report::RunNamed { token, session }).await;
     named.map(|_| ()).map_err(|denied| denied.to_string())

@@ -9,7 +9,7 @@ use cmux_core::plan::agents::START_WITHIN;
 use cmux_core::screen::{Screen, Seen, Sight};
 use cmux_core::time::Timestamp;
 use cmux_core::witness::Said;
-use cmux_drivers::{clock, folder};
+use cmux_drivers::folder;
 use cmux_store::{projects, trust};
 use tokio::time::Instant;
 
@@ -26,7 +26,7 @@ pub(super) async fn start(
     starts_by: Timestamp,
     desk: &Desk,
 ) {
-    let now = clock::wall();
+    let now = watch.now();
     let is_trusted =
         matches!(sight.seen, Some(Seen::Dialog { .. })) && is_trusted(watch, desk).await;
     // Whoever allows everything has agreed to being told that everything is allowed.
@@ -82,7 +82,7 @@ async fn is_trusted(watch: &Watch, desk: &Desk) -> bool {
 
 /// Tells that a person must answer what is on the screen. It goes on starting once that is done.
 fn ask_person(watch: &mut Watch, what: String, sight: &Sight, desk: &Desk) {
-    let (now, doing) = (clock::wall(), Doing::Asking { what });
+    let (now, doing) = (watch.now(), Doing::Asking { what });
     if let Some(said) = Said::of_sight(sight, now) {
         watch.statements.hear(Said { doing: doing.clone(), ..said });
     }

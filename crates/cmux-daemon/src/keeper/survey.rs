@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use cmux_core::agent::{Agent, Claim, LifeState, Pid, Place, Sighting, Tagged};
+use cmux_core::digest::Digest;
 use cmux_core::report::Report;
-use cmux_drivers::process::Process;
+use cmux_drivers::process::{Process, variable};
 use cmux_drivers::tmux::TmuxError;
 use cmux_drivers::tmux::pane::{Life, Pane, Tags};
 use cmux_store::{agents, runs};
 use tracing::{debug, warn};
 
 use super::house::{House, Surveying};
+use super::telling::how;
 use super::worker::Job;
 use super::{Desk, Order, Orders, clear};
 
@@ -28,8 +30,12 @@ pub(super) async fn survey(desk: Arc<Desk>, house: House, orders: Orders, survey
     };
     let panes = match house.panes().await {
         Ok(panes) => panes,
-        // Whoever keeps the server tells that it is gone.
-        Err(TmuxError::NoServer) => return,
+        Err(TmuxError::NoServer) => {
+            if !stored.is_empty() {
+                desk.inbox.tell(Report::ServerLost { server });
+            }
+            return;
+        }
         Err(error) => {
             debug!(%error, "nothing is known of a server");
             return;
@@ -56,12 +62,17 @@ async fn check(desk: &Desk, orders: &Orders, agent: Agent, panes: &[Pane]) {
         pane.id.to_string() == place.pane
             && pane.tags.as_ref().is_some_and(|tags| tags.run == life.run)
     };
-    if panes.iter().any(|pane| is_it(&pane)) {
+    let Some(pane) = panes.iter().find(is_it) else {
+        desk.see(agent.id, life.run, Sighting::Missing);
+        return;
+    };
+    if let Some(how) = how(&pane.life) {
+        // Whoever watches over it tells that first, if anybody does.
+        desk.see(agent.id, life.run, Sighting::Ended { how });
+    } else {
         let id = agent.id;
         orders.give(Order::Attend(Box::new(agent.clone()))).await;
         orders.tell(id, Job::Stored(Box::new(agent))).await;
-    } else {
-        desk.see(agent.id, life.run, Sighting::Missing);
     }
 }
 
@@ -89,9 +100,7 @@ async fn place(desk: &Desk, house: &House, pane: &Pane, tags: &Tags, panes: &[Pa
     };
     match (claim, tagged(house, pane, tags)) {
         (Claim::Unknown, Some(tagged)) => {
-            let (name, kind) = (tags.name.clone(), tags.kind.clone());
-            let project = house.project.clone();
-            desk.inbox.tell(Report::PaneFound { tagged, name, kind, project });
+            desk.inbox.tell(report(house, tagged, tags));
         }
         (Claim::Home, Some(tagged)) => {
             // What was launched before the daemon last ended may not have been told.
@@ -134,8 +143,15 @@ fn is_being_cleared(agent: Option<&Agent>, tags: &Tags) -> bool {
     life.is_some_and(|life| matches!(life.state, LifeState::Ended { .. }))
 }
 
+/// Returns what is reported of a pane in which an agent lives that the store has elsewhere.
+pub(super) fn report(house: &House, tagged: Tagged, tags: &Tags) -> Report {
+    let secret = variable(tagged.process.pid, "CMUX_TOKEN").map(|it| Digest::of(it.as_bytes()));
+    let (name, kind) = (tags.name.clone(), tags.kind.clone());
+    Report::PaneFound { tagged, secret, name, kind, project: house.project.clone() }
+}
+
 /// Returns a pane as where an agent lives, if its program runs.
-fn tagged(house: &House, pane: &Pane, tags: &Tags) -> Option<Tagged> {
+pub(super) fn tagged(house: &House, pane: &Pane, tags: &Tags) -> Option<Tagged> {
     if pane.life != Life::Running {
         return None;
     }

@@ -2,25 +2,23 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use cmux_core::agent::{Agent, Doing, Pid, Place, Sighting};
+use cmux_core::clock::Clock;
 use cmux_core::id::{AgentId, RunId};
 use cmux_core::kind::Witness;
 use cmux_core::look::Answered;
 use cmux_core::phase::Phase;
+use cmux_core::plan::agents::START_WITHIN;
 use cmux_core::project::ProjectId;
-use cmux_core::screen::prompt::Composer;
 use cmux_core::screen::{Screen, Seen, Sight};
 use cmux_core::time::Timestamp;
 use cmux_core::witness::{Said, Statements, judge};
 use cmux_drivers::clock;
 use cmux_drivers::kinds;
-use cmux_drivers::manifest::Paste;
-use cmux_drivers::private;
-use cmux_drivers::process::Process;
+use cmux_drivers::process::{Process, children};
 use cmux_drivers::tmux::TmuxError;
-use cmux_drivers::tmux::guard::{self, Key, Outcome};
 use cmux_drivers::tmux::pane::{Life, Pane, PaneId};
 use cmux_drivers::tmux::screen::{self, Colours};
 use tokio::time::{Instant, sleep};
@@ -32,15 +30,16 @@ use super::prepare::UNSAID;
 use super::starting;
 use super::status::Status;
 use super::telling::{doing_of, how, told};
+use super::typing::LOOK_AFTER_KEY;
 
 /// How often the screen is looked at while an agent starts.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// How long after a key its effect is looked for.
-const LOOK_AFTER_KEY: Duration = Duration::from_millis(400);
+/// How long what a CLI left behind may keep its launcher before the agent counts as ended.
+const LEFT_WITHIN: Duration = Duration::from_secs(15);
 
-/// How long a key may wait in a server that stands still.
-const KEY_WITHIN: Duration = Duration::from_secs(3);
+/// How long an agent is taken to be limited that does not tell until when.
+const LIMITED_FOR: Duration = Duration::from_mins(5);
 
 /// How often tmux is asked how a program ended, and how long apart.
 const ASKED_MAX: u32 = 10;
@@ -78,10 +77,16 @@ pub(super) struct Watch {
     /// When its program had last written something, at the last look.
     active_s: Option<u64>,
     pub(super) answered: Option<Answered>,
-    keys_pressed: u32,
+    pub(super) keys_pressed: u32,
     /// What it is to be told first, if that could not be done when it was launched.
-    unsaid: Option<String>,
+    pub(super) unsaid: Option<String>,
     pub(super) look_at: Option<Instant>,
+    /// The CLI itself, below the launcher, and since when it has been gone without it.
+    cli: Option<Process>,
+    cli_gone_at: Option<Instant>,
+    /// By which line it is limited, and until when that was first told to be.
+    limited: Option<(String, Timestamp)>,
+    clock: Clock,
     /// Whether it was told to end.
     pub(super) is_ending: bool,
 }
@@ -140,6 +145,10 @@ impl Watch {
             keys_pressed: 0,
             unsaid,
             look_at: Some(Instant::now()),
+            cli: None,
+            cli_gone_at: None,
+            limited: None,
+            clock: desk.clock,
             is_ending: false,
         })
     }
@@ -153,9 +162,15 @@ impl Watch {
         Pid { pid: self.process.pid, start: self.process.start }
     }
 
+    /// Returns the time by the clock that the kernel lives by.
+    pub(super) fn now(&self) -> Timestamp {
+        let mut clock = self.clock;
+        clock.read(clock::read()).0
+    }
+
     /// Returns what is known of how the agent is.
     pub(super) fn known(&self) -> Known {
-        let (now, ranking) = (clock::wall(), &self.kind.manifest.witnesses);
+        let (now, ranking) = (self.now(), &self.kind.manifest.witnesses);
         let said = ranking.iter().filter_map(|witness| self.statements.of(*witness));
         Known {
             said: said.cloned().collect(),
@@ -179,7 +194,7 @@ impl Watch {
 
     /// Takes note of how its pane is, and looks at the screen if something was written to it.
     pub(super) async fn seen(&mut self, pane: &Pane, desk: &Desk) {
-        if pane.id != self.pane || pane.life != Life::Running {
+        if !self.is_it(pane) || pane.life != Life::Running {
             return;
         }
         let is_quiet = self.active_s == Some(pane.active_s) && self.title == pane.title;
@@ -190,33 +205,70 @@ impl Watch {
         }
         // What is written in the same second as the look is seen at the next.
         let now_s = u64::try_from(clock::wall().0 / 1000).unwrap_or(0);
-        self.active_s = Some(pane.active_s).filter(|&active_s| active_s + 1 < now_s);
-        self.look(desk).await;
+        let active_s = Some(pane.active_s).filter(|&active_s| active_s + 1 < now_s);
+        self.active_s = None;
+        if self.look(desk).await {
+            self.active_s = active_s;
+        }
+        self.check_cli(desk);
     }
 
-    /// Hears what a look at the screen says. A title that says nothing more has taken back what it said.
+    /// Tells that the CLI has ended, if only what it left behind keeps its launcher.
+    fn check_cli(&mut self, desk: &Desk) {
+        if self.starts_by.is_some() {
+            return;
+        }
+        let cli = self.cli.or_else(|| children(self.process.pid).first().copied());
+        self.cli = cli;
+        if cli.is_none_or(|cli| cli.is_alive()) || !self.process.is_alive() {
+            self.cli_gone_at = None;
+            return;
+        }
+        let gone_at = *self.cli_gone_at.get_or_insert_with(Instant::now);
+        if gone_at.elapsed() > LEFT_WITHIN {
+            let how = "it has ended, and something that it left behind does not".to_owned();
+            desk.see(self.agent, self.run, Sighting::Ended { how });
+        }
+    }
+
+    /// Hears what a look at the screen says. What it does not say again is taken back.
     pub(super) fn hear(&mut self, sight: &Sight, now: Timestamp) {
-        let said = Said::of_sight(sight, now);
-        if said.as_ref().is_none_or(|said| said.witness != Witness::Title) {
-            self.statements.forget(Witness::Title);
+        self.statements.forget(Witness::Title);
+        self.statements.forget(Witness::Screen);
+        if let Some(said) = Said::of_sight(sight, now) {
+            let doing = self.until_when(said.doing, said.line.as_ref(), now);
+            self.statements.hear(Said { doing, ..said });
         }
-        if let Some(said) = said {
-            self.statements.hear(said);
-        }
+    }
+
+    /// Says until when an agent is limited by what is on its screen: as it was first told, or for a while
+    /// if it is not told. What is over still stands there, until something else does.
+    fn until_when(&mut self, doing: Doing, line: Option<&String>, now: Timestamp) -> Doing {
+        let Doing::Limited { until } = doing else {
+            self.limited = None;
+            return doing;
+        };
+        let line = line.cloned().unwrap_or_default();
+        let known = self.limited.as_ref().filter(|(known, _)| *known == line).map(|(_, it)| *it);
+        let until = known.unwrap_or_else(|| until.unwrap_or(now + LIMITED_FOR));
+        self.limited = Some((line, until));
+        if until <= now { Doing::AtPrompt } else { Doing::Limited { until: Some(until) } }
     }
 
     /// Says again what the screen said, as it is the same. Returns whether it said anything.
     fn repeat(&mut self) -> bool {
-        // Whoever reads the title does not look at the screen.
         let spoke = [Witness::Title, Witness::Screen].map(|witness| self.statements.of(witness));
         let Some(said) = spoke.into_iter().flatten().next().cloned() else { return false };
-        self.statements.hear(Said { at: clock::wall(), ..said });
+        let now = self.now();
+        let is_over = matches!(said.doing, Doing::Limited { until: Some(until) } if until <= now);
+        let doing = if is_over { Doing::AtPrompt } else { said.doing };
+        self.statements.hear(Said { at: now, doing, ..said });
         true
     }
 
     /// Asks the CLI itself how it is, where it says so.
     pub(super) fn ask_cli(&mut self, desk: &Desk) {
-        let Some((said, session)) = self.status.read(self.process, clock::wall()) else { return };
+        let Some((said, session)) = self.status.read(self.process, self.now()) else { return };
         self.statements.hear(said);
         if let Some(id) = session.filter(|id| self.session.as_ref() != Some(id)) {
             self.session = Some(id.clone());
@@ -238,77 +290,56 @@ impl Watch {
             let (witness, at) = (Witness::Hooks, word.at);
             self.statements.hear(Said { witness, doing, rule: None, line: None, at });
         }
+        if matches!(doing, Some(Doing::AtPrompt | Doing::Working | Doing::Limited { .. })) {
+            self.starts_by = None;
+        }
         if self.told != doing && self.starts_by.is_none() {
             self.look_at = Some(Instant::now() + LOOK_AFTER_KEY);
         }
         self.told = doing;
+        self.ask_cli(desk);
         self.decide(desk);
     }
 
-    /// Looks at the screen, and does what it asks for while the agent starts.
-    pub(super) async fn look(&mut self, desk: &Desk) {
+    /// Looks at the screen, and does what it asks for while the agent starts. Returns whether it was seen.
+    pub(super) async fn look(&mut self, desk: &Desk) -> bool {
         self.look_at = self.starts_by.map(|_| Instant::now() + LOOK_EVERY);
         let screen = match self.screen().await {
             Ok(screen) => screen,
             Err(error) => {
                 debug!(%error, agent = %self.agent, "its screen was not seen");
-                return;
+                // The CLI may say how it is all the same.
+                self.ask_cli(desk);
+                self.decide(desk);
+                return false;
             }
         };
         self.title.clone_from(&screen.title);
-        let now = clock::wall();
+        let now = self.now();
         let sight = self.kind.manifest.eyes.look(&screen, now, clock::east_min());
+        self.ask_cli(desk);
+        let is_dialog = matches!(sight.seen, Some(Seen::Dialog { .. }));
+        if is_dialog {
+            // It may be from before the daemon last ended, or come up late.
+            self.starts_by.get_or_insert(now + START_WITHIN);
+        } else if self.statements.stands(Witness::Status, now) {
+            // Whoever says how it is has started, whatever its screen looks like.
+            self.starts_by = None;
+        }
         if let Some(starts_by) = self.starts_by {
             starting::start(self, &screen, &sight, starts_by, desk).await;
-            return;
+            return true;
         }
         self.hear(&sight, now);
-        self.ask_cli(desk);
         self.decide(desk);
         self.say_first(&sight).await;
-    }
-
-    /// Says what is to be said first, once the agent is at its prompt with nothing in it.
-    pub(super) async fn say_first(&mut self, sight: &Sight) {
-        let is_free =
-            sight.seen == Some(Seen::Idle) && !matches!(sight.composer, Composer::Holds(_));
-        let Some(text) = self.unsaid.take_if(|_| is_free) else { return };
-        // A CLI takes some first letters for a command of its own, or of a shell.
-        let text = if text.starts_with(['/', '!']) { format!(" {text}") } else { text };
-        if !self.say(&text, "first").await {
-            warn!(agent = %self.agent, "it could not be told its task");
-        }
-        let _ = std::fs::remove_file(self.folder.join(UNSAID));
-    }
-
-    /// Pastes a text and submits it. Returns whether that was done.
-    pub(super) async fn say(&mut self, text: &str, what: &str) -> bool {
-        let file = self.folder.join(what);
-        // Where each line would be submitted by itself, it is one line.
-        let text = match self.kind.manifest.keys.paste {
-            Paste::Bracketed => text.to_owned(),
-            Paste::Plain => text.split_whitespace().collect::<Vec<_>>().join(" "),
-        };
-        let is_text = |it: &char| !it.is_control() || matches!(it, '\n' | '\t');
-        let text: String = text.chars().filter(is_text).collect();
-        if let Err(error) = private::write(&file, text.as_bytes()) {
-            warn!(%error, agent = %self.agent, "nothing can be said to it");
-            return false;
-        }
-        let is_pasted = self.take(format!("{what}-paste"), guard::What::Paste { file }).await;
-        if !is_pasted {
-            return false;
-        }
-        let keys = &self.kind.manifest.keys;
-        let (submit, pause) = (keys.submit.clone(), keys.submit_after_ms);
-        sleep(Duration::from_millis(pause)).await;
-        self.press(&submit, Some(format!("{what}-submit"))).await
+        true
     }
 
     /// Tells the kernel what the witnesses say, if that is news.
     pub(super) fn decide(&mut self, desk: &Desk) {
         let ranking = &self.kind.manifest.witnesses;
-        let Some(said) = judge(ranking, &self.statements, clock::wall()) else { return };
+        let Some(said) = judge(ranking, &self.statements, self.now()) else { return };
         if self.told.as_ref() == Some(&said.doing) {
             return;
         }
@@ -342,58 +373,13 @@ impl Watch {
         })
     }
 
-    /// Interrupts what it does, at most once for each `step`.
-    pub(super) async fn interrupt(&mut self, step: String) {
-        let keys = self.kind.manifest.keys.interrupt.clone();
-        self.press(&keys, Some(step)).await;
-        self.look_at = Some(Instant::now() + LOOK_AFTER_KEY);
-    }
-
-    /// Presses keys, if the pane is still this life's. Returns whether they were pressed.
-    pub(super) async fn press(&mut self, keys: &[String], token: Option<String>) -> bool {
-        self.keys_pressed += 1;
-        let number = self.keys_pressed;
-        let token = token.unwrap_or_else(|| format!("key-{}-{number}", clock::wall().0));
-        let keys: Result<Vec<Key>, _> = keys.iter().map(|key| key.parse()).collect();
-        let what = match keys {
-            Ok(keys) => guard::What::Keys(keys),
-            Err(error) => {
-                warn!(%error, agent = %self.agent, "its manifest names a key that there is not");
-                return false;
-            }
-        };
-        self.take(token, what).await
-    }
-
-    /// Takes a guarded step. Returns whether it was done.
-    pub(super) async fn take(&self, token: String, what: guard::What) -> bool {
-        let deadline = SystemTime::now() + KEY_WITHIN;
-        let (pane, pane_pid, run) = (self.pane, self.process.pid, self.run);
-        let step = guard::Step { pane, pane_pid, run, token, deadline, what };
-        let taken = match self.house.control().await {
-            Ok(control) => step.take(&control, ANSWER_WITHIN).await,
-            Err(error) => Err(error),
-        };
-        match taken {
-            Ok(Outcome::Done) => true,
-            Ok(Outcome::NotMet(unmet)) => {
-                debug!(?unmet, agent = %self.agent, "nothing was typed");
-                false
-            }
-            Err(error) => {
-                warn!(%error, agent = %self.agent, "it is not known whether it was typed");
-                false
-            }
-        }
-    }
-
     /// Returns how it ended, with what was on its screen last if that was not wanted; nothing if its
     /// whole server is gone.
     pub(super) async fn how_it_ended(&self) -> Option<String> {
         for _ in 0..ASKED_MAX {
             match self.house.panes().await {
                 Ok(panes) => {
-                    let Some(pane) = panes.iter().find(|it| it.id == self.pane) else {
+                    let Some(pane) = panes.iter().find(|it| self.is_it(it)) else {
                         return Some("its window is gone".to_owned());
                     };
                     if let Some(how) = how(&pane.life) {
@@ -406,6 +392,10 @@ impl Watch {
             sleep(ASKED_APART).await;
         }
         Some(self.with_screen("it ended, and it is not known how".to_owned()).await)
+    }
+
+    fn is_it(&self, pane: &Pane) -> bool {
+        pane.id == self.pane && pane.tags.as_ref().is_some_and(|tags| tags.run == self.run)
     }
 
     async fn with_screen(&self, how: String) -> String {

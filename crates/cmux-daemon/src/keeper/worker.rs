@@ -27,6 +27,8 @@ pub(crate) enum Job {
         agent: Box<Agent>,
         run: RunId,
         house: House,
+        /// Where else in its project it might live already.
+        others: Vec<House>,
     },
     /// Watch over an agent that lives already.
     Attend {
@@ -98,7 +100,9 @@ impl Worker {
     /// Does a job, and returns whether it may have been the last.
     async fn take(&mut self, job: Job) -> bool {
         match job {
-            Job::Launch { agent, run, house } => self.launch(&agent, run, house).await,
+            Job::Launch { agent, run, house, others } => {
+                self.launch(&agent, run, house, &others).await;
+            }
             Job::Attend { agent, house } => self.attend(&agent, house),
             Job::End { agent, run, house } => self.end(&agent, run, house).await,
             Job::Interrupt { run, step } => {
@@ -127,11 +131,11 @@ impl Worker {
     }
 
     /// Launches a life, unless it is there already.
-    async fn launch(&mut self, agent: &Agent, run: RunId, house: House) {
+    async fn launch(&mut self, agent: &Agent, run: RunId, house: House, others: &[House]) {
         if self.watch.as_ref().is_some_and(|watch| watch.run == run) {
             return;
         }
-        match launch::launch(&self.desk, agent, run, &house).await {
+        match launch::launch(&self.desk, agent, run, &house, others).await {
             Ok(Some(watch)) => {
                 let (place, process) = (watch.place(), watch.pid());
                 self.desk.see(self.id, run, Sighting::Launched { place, process });
@@ -152,7 +156,7 @@ impl Worker {
     /// Watches over a life that the store knows.
     fn attend(&mut self, agent: &Agent, house: House) {
         let Some(life) = agent.live_life() else { return };
-        if self.watch.as_ref().is_some_and(|watch| watch.run == life.run) {
+        if self.watch.as_ref().is_some_and(|watch| watch.run >= life.run) {
             return;
         }
         let (LifeState::Alive { place, process } | LifeState::Ending { place, process, .. }) =
@@ -214,6 +218,7 @@ impl Worker {
             }
             Err(why) => {
                 warn!(agent = %self.id, %run, why, "something of a run is left");
+                self.desk.see(self.id, run, Sighting::NotCleared { why });
                 false
             }
         }

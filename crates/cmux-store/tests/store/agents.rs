@@ -302,7 +302,8 @@ fn row(changes: &[(&str, &str)]) -> String {
         change.map_or(*value, |(_, value)| *value).to_owned()
     };
     let values: Vec<String> = ROW.iter().map(changed).collect();
-    format!("INSERT INTO agents VALUES ({})", values.join(", "))
+    let names: Vec<&str> = ROW.iter().map(|(name, _)| *name).collect();
+    format!("INSERT INTO agents ({}) VALUES ({})", names.join(", "), values.join(", "))
 }
 
 fn states() -> Vec<LifeState> {

@@ -60,7 +60,10 @@ impl Daemon {
     pub(crate) fn run(self, common: &Common, say: Say) -> Result<(), Fail> {
         let home = place::home(common.home.as_deref())?;
         match self {
-            Daemon::Run(run) => run.run(home),
+            Daemon::Run(run) => {
+                place::require_person("run a daemon")?;
+                run.run(home)
+            }
             Daemon::Start => {
                 place::require_person("start a daemon")?;
                 show(&start::start(&home)?, say)

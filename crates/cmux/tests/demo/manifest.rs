@@ -25,7 +25,7 @@ const SESSION: &str = "11111111-2222-4333-8444-555555555555";
 fn it_is_started_watched_killed_and_resumed_as_its_manifest_says() {
     let kind = Kind::new();
     assert_eq!(kind.transcript(), None);
-    let told = Told { role: Some("be kind"), prompt: Some("-- hello") };
+    let told = Told { role: Some("be kind"), prompt: Some("-- hello"), trusted: false };
     let first = kind.start(Start::New, told);
     kind.pane.shows("● echo: -- hello");
     kind.see(first, &Doing::AtPrompt);
@@ -65,7 +65,8 @@ fn what_it_says_of_itself_decides() {
         let settings =
             KindSettings { args: vec!["--script".to_owned(), script], ..KindSettings::default() };
         let kind = Kind { settings, ..kind };
-        let process = kind.start(Start::New, Told { role: None, prompt: Some(prompt) });
+        let process =
+            kind.start(Start::New, Told { role: None, prompt: Some(prompt), trusted: false });
         kind.pane.takes(1);
         let said = kind.see(process, &doing).doing;
         let mut heard = Statements::default();
