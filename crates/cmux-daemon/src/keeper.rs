@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use cmux_core::agent::{Agent, LifeState};
+use cmux_core::agent::{Agent, Intent, LifeState};
 use cmux_core::id::AgentId;
 use cmux_core::plan::Action;
 use cmux_core::project::ProjectId;
@@ -240,6 +240,8 @@ impl Keeper {
     async fn attend(&mut self, agent: Agent) {
         let Some(life) = agent.live_life().cloned() else { return };
         match life.state {
+            // What is not wanted any more is not launched; the kernel gives it up.
+            LifeState::Launching if agent.intent != Intent::Run => {}
             LifeState::Launching => {
                 let run = life.run;
                 self.act(Action::LaunchAgent { agent: Box::new(agent), run }).await;

@@ -59,7 +59,7 @@ pub fn add_agent(database: &Path, agent: &str, run: &str, project: &str) {
         "INSERT INTO agents (id, project, name, role, kind, cwd, args, env, permanent, created_at,
                    intent, phase, phase_at, since, life, run, began_at, exits)
                VALUES (?1, ?3, 'worker', 'worker', 'demo', '/', '[]', '[]', 0, 0,
-                   'run', 'starting', 9000000000000000, 0, 'launching', ?2, 0, '[]')";
+                   'pause', 'starting', 9000000000000000, 0, 'launching', ?2, 0, '[]')";
     store.execute(sql, (agent, run, project)).unwrap();
     store.close().unwrap();
 }
