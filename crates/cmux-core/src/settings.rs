@@ -36,6 +36,8 @@ pub struct Settings {
     pub webhooks: BTreeMap<String, WebhookSource>,
     /// How kinds of agents are started otherwise than their manifests have it.
     pub kinds: BTreeMap<Kind, KindSettings>,
+    /// The kind of agents of which neither anybody nor their project says it.
+    pub kind: Option<Kind>,
 }
 
 /// How much of the daemon clients may take up.
@@ -101,6 +103,7 @@ impl Default for Settings {
             tls: None,
             webhooks: BTreeMap::new(),
             kinds: BTreeMap::new(),
+            kind: None,
         }
     }
 }
@@ -118,6 +121,8 @@ pub struct Key {
 pub enum Scope {
     User,
     Project,
+    /// Either: the project's counts for its own agents, once it is trusted.
+    Both,
 }
 
 /// Every key there is, besides those of `[webhooks.NAME]` and `[kinds.NAME]`, which are `SOURCE_KEYS` and
@@ -143,7 +148,7 @@ pub const KEYS: [Key; 22] = [
     user("tls.cert"),
     user("tls.key"),
     project("name"),
-    project("agents.kind"),
+    Key { name: "agents.kind", scope: Scope::Both },
     project("agents.supervisor"),
 ];
 
@@ -214,6 +219,7 @@ impl Settings {
             "limits.websockets" => limits.websockets = whole(key, value, 1, 65_536)? as u32,
             "tls.cert" => self.tls.get_or_insert_default().cert = absolute(key, value)?,
             "tls.key" => self.tls.get_or_insert_default().key = absolute(key, value)?,
+            "agents.kind" => self.kind = Some(kind(key, value)?),
             _ => return Err(BadValue::Unknown { key: key.to_owned() }),
         }
         Ok(())
@@ -258,6 +264,11 @@ fn text(key: &str, value: &Value) -> Result<String, BadValue> {
             Err(wrong(key, "text"))
         }
     }
+}
+
+fn kind(key: &str, value: &Value) -> Result<Kind, BadValue> {
+    let kind = text(key, value)?.parse();
+    kind.map_err(|_| wrong(key, "the name of a kind, such as \"claude\""))
 }
 
 fn address(key: &str, value: &Value) -> Result<IpAddr, BadValue> {
@@ -322,8 +333,9 @@ mod tests {
 
     #[test]
     fn every_key_of_the_user_can_be_set() {
-        for key in KEYS.iter().filter(|key| key.scope == Scope::User) {
+        for key in KEYS.iter().filter(|key| key.scope != Scope::Project) {
             let value = match key.name {
+                "agents.kind" => said("claude"),
                 "host" => said("127.0.0.1"),
                 "hosts" => Value::List(vec!["cmux.example".to_owned()]),
                 "log" => said("debug"),
@@ -359,6 +371,7 @@ mod tests {
             ("tls.cert", said("cert.pem")),
             ("tls.key", Value::Number(1)),
             ("log", Value::Number(1)),
+            ("agents.kind", said("a kind")),
         ] {
             let refused = Settings::default().set(key, &value);
             assert!(matches!(refused, Err(BadValue::Wrong { .. })), "{key} = {value:?}");

@@ -60,7 +60,7 @@ pub fn load(
     };
     for entry in &written.entries {
         match entry.key.scope {
-            Scope::User => {}
+            Scope::User | Scope::Both => {}
             Scope::Project => {
                 let (path, line) = (file.to_owned(), entry.line);
                 return Err(ConfigError::ProjectOnly {
@@ -113,7 +113,7 @@ pub fn read_project(root: &Path, found: &Found) -> Result<ProjectSettings, Confi
             Scope::User => {
                 return Err(ConfigError::UserOnly { path, line, key: entry.key.name.to_owned() });
             }
-            Scope::Project => {
+            Scope::Project | Scope::Both => {
                 let set = settings.set(entry.key.name, &entry.value);
                 set.map_err(|why| ConfigError::Value { path, line, why: why.to_string() })?;
             }
@@ -214,11 +214,14 @@ mod tests {
 
     #[test]
     fn each_layer_overrules_the_one_before() {
-        let file = written("port = 8100\nlog = 'warn'\n[guard]\nexits_max = 9\n");
+        let file = written(
+            "port = 8100\nlog = 'warn'\n[guard]\nexits_max = 9\n[agents]\nkind = 'codex'\n",
+        );
         let variable = |name: &str| (name == "CMUX_PORT").then(|| "8200".to_owned());
         let settings = load(file.path(), variable).unwrap();
         assert_eq!((settings.port, settings.log.as_str()), (8200, "warn"));
         assert_eq!(settings.guard.exits_max, 9);
+        assert_eq!(settings.kind, Some("codex".parse().unwrap()));
         assert_eq!(settings.guard.window, Settings::default().guard.window);
     }
 
@@ -322,7 +325,7 @@ mod tests {
             let refused = load_project(root.path()).unwrap_err().to_string();
             assert!(refused.contains(expected), "{refused}");
         }
-        check("[agents]\nkind = 'x'\n", ":2: `agents.kind` belongs into a project's");
+        check("[agents]\nsupervisor = true\n", ":2: `agents.supervisor` belongs into a project's");
         check("port = true\n", ":1: `port` must be a whole number");
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{BadValue, KindSettings, Value, text, wrong};
+use super::{BadValue, KindSettings, Value, kind, text, wrong};
 use crate::kind::{Kind, Permissions};
 use crate::trust::Standing;
 
@@ -42,12 +42,7 @@ impl ProjectSettings {
     pub fn set(&mut self, key: &str, value: &Value) -> Result<(), BadValue> {
         match key {
             "name" => self.name = Some(text(key, value)?),
-            "agents.kind" => {
-                let kind = text(key, value)?.parse();
-                let kind =
-                    kind.map_err(|_| wrong(key, "the name of a kind, such as \"claude\""))?;
-                self.agents.kind = Some(kind);
-            }
+            "agents.kind" => self.agents.kind = Some(kind(key, value)?),
             "agents.supervisor" => self.agents.supervisor = Some(flag(key, value)?),
             _ => return Err(BadValue::Unknown { key: key.to_owned() }),
         }

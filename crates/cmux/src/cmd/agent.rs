@@ -13,6 +13,7 @@ pub(crate) mod spawn;
 pub(crate) mod why;
 
 use clap::Subcommand;
+use cmux_drivers::home::Home;
 use cmux_wire::client::Client;
 
 use crate::cli::{Common, wait};
@@ -97,12 +98,12 @@ pub(crate) enum Agent {
 impl Agent {
     pub(crate) fn run(self, common: &Common, say: Say) -> Result<(), Fail> {
         let home = place::home(common.home.as_deref())?;
-        wait(self.ask(&place::client(&home), say))
+        wait(self.ask(&place::client(&home), &home, say))
     }
 
-    async fn ask(self, client: &Client, say: Say) -> Result<(), Fail> {
+    async fn ask(self, client: &Client, home: &Home, say: Say) -> Result<(), Fail> {
         match self {
-            Agent::Spawn(spawn) => spawn.run(client, say).await,
+            Agent::Spawn(spawn) => spawn.run(client, home, say).await,
             Agent::List(list) => list.run(client, say).await,
             Agent::Show(called) => say.show(&called.find(client).await?, |it| show::tell(it, say)),
             Agent::Why(called) => {

@@ -46,7 +46,8 @@ impl Adopt {
             ));
         }
         let project = place::project_id(client, self.within.project.as_deref()).await?;
-        let kind = kinds::choose(&client.kinds().await?, Some(&self.kind))?.kind;
+        let kind =
+            kinds::choose(&client.kinds().await?, &kinds::Said::Here(self.kind.clone()))?.kind;
         let pane = format!("{}:{}", server.display(), self.pane.id);
         let register = Register { pane, name: self.name, kind, project };
         let agent = client.register_agent(&register).await?;

@@ -1,16 +1,19 @@
 //! `cmux agent kinds`: which kinds of agents there are, and which is taken when nobody says.
 
 use cmux_core::nearest::nearest;
+use cmux_drivers::home::Home;
 use cmux_wire::kind::{Kind, Kinds};
+use cmux_wire::trust::Trust;
 
 use crate::fail::{Code, Fail};
+use crate::place;
 use crate::say::{Cell, Say, Tone, plain, toned};
 
 /// What is looked for when nobody says which kind, the first first.
 const USUAL: [&str; 6] = ["claude", "codex", "gemini", "opencode", "hermes", "agy"];
 
 /// The kind that is always there.
-const BUILT_IN: &str = "demo";
+pub(crate) const BUILT_IN: &str = "demo";
 
 /// A kind that an agent can be of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,26 +23,66 @@ pub(crate) struct Chosen {
     pub(crate) note: Option<String>,
 }
 
-/// Returns the kind that is `wanted`, or else the first that is on the machine.
-pub(crate) fn choose(kinds: &Kinds, wanted: Option<&str>) -> Result<Chosen, Fail> {
+/// Who says of which kind an agent is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// Whoever asks for it.
+    Here(String),
+    /// Its project's own file, which is trusted.
+    Project(String),
+    /// The user's file.
+    User(String),
+    Nobody,
+}
+
+impl Said {
+    /// Returns who is heard: whoever asks, then the project as far as it is trusted, then the user.
+    pub(crate) fn first(here: Option<&str>, trust: &Trust, home: &Home) -> Result<Said, Fail> {
+        Ok(match (here, &trust.kind) {
+            (Some(kind), _) => Said::Here(kind.to_owned()),
+            (None, Some(kind)) => Said::Project(kind.clone()),
+            (None, None) => match place::settings(home)?.kind {
+                Some(kind) => Said::User(kind.to_string()),
+                None => Said::Nobody,
+            },
+        })
+    }
+
+    /// Returns the kind that was said, and what is to be added if it cannot be had: to whoever did not
+    /// say it here and now.
+    fn kind(&self) -> Option<(&str, &'static str)> {
+        match self {
+            Said::Here(kind) => Some((kind, "")),
+            Said::Project(kind) => Some((kind, "; the project's .cmux/config.toml asks for it")),
+            Said::User(kind) => Some((kind, "; `agents.kind` in your config.toml asks for it")),
+            Said::Nobody => None,
+        }
+    }
+}
+
+/// Returns the kind that was `said`, or else the first that is on the machine.
+pub(crate) fn choose(kinds: &Kinds, said: &Said) -> Result<Chosen, Fail> {
     let named = |name: &str| kinds.kinds.iter().find(|kind| kind.name == name);
-    let Some(wanted) = wanted else {
+    let Some((wanted, whose)) = said.kind() else {
         let is_here = |name: &&&str| named(name).is_some_and(|kind| kind.program.is_some());
         return Ok(match USUAL.iter().find(is_here) {
             Some(kind) => Chosen { kind: (*kind).to_owned(), note: None },
             None => Chosen { kind: BUILT_IN.to_owned(), note: Some(none_found()) },
         });
     };
+    let another = if whose.is_empty() { "" } else { ", or say another with --kind" };
     let Some(kind) = named(wanted) else {
-        let fail = Fail::new(Code::NotFound, format!("there is no kind of agent `{wanted}`"));
+        let what = format!("there is no kind of agent `{wanted}`{whose}");
+        let fail = Fail::new(Code::NotFound, what);
         return Err(match nearest(wanted, kinds.kinds.iter().map(|kind| kind.name.as_str())) {
             Some(near) => fail.hint(format!("did you mean `{near}`?")),
-            None => fail.hint("`cmux agent kinds` lists those there are"),
+            None => fail.hint(format!("`cmux agent kinds` lists those there are{another}")),
         });
     };
     if kind.program.is_none() {
-        let what = format!("{} is not on this machine, or not on the daemon's PATH", kind.title);
-        return Err(Fail::failed(what).hint(format!("get it: {}", kind.install)));
+        let title = &kind.title;
+        let what = format!("{title} is not on this machine, or not on the daemon's PATH{whose}");
+        return Err(Fail::failed(what).hint(format!("get it: {}{another}", kind.install)));
     }
     Ok(Chosen { kind: kind.name.clone(), note: None })
 }
@@ -105,24 +148,34 @@ mod tests {
 
     #[test]
     fn the_kind_is_the_one_that_is_wanted_or_the_first_that_is_here() {
-        let here = |name: &str| Kind { program: Some("/x".to_owned()), ..named(name) };
+        let found = |name: &str| Kind { program: Some("/x".to_owned()), ..named(name) };
         let all = Kinds {
-            kinds: vec![named("claude"), here("codex"), here("demo"), here("gemini"), here("mine")],
+            kinds: ["claude"]
+                .map(named)
+                .into_iter()
+                .chain(["codex", "demo", "gemini", "mine"].map(found))
+                .collect(),
             refused: Vec::new(),
             next: None,
         };
-        let kind = |wanted| choose(&all, wanted).map(|it| it.kind).map_err(|it| it.code);
-        assert_eq!(kind(None), Ok("codex".to_owned()));
-        assert_eq!(kind(Some("mine")), Ok("mine".to_owned()));
-        assert_eq!(kind(Some("claude")), Err(Code::Failed));
-        assert_eq!(kind(Some("cluade")), Err(Code::NotFound));
-        let told = choose(&all, Some("cluade")).unwrap_err().hint;
+        let kind = |said| choose(&all, &said).map(|it| it.kind).map_err(|it| it.code);
+        let here = |kind: &str| Said::Here(kind.to_owned());
+        assert_eq!(kind(Said::Nobody), Ok("codex".to_owned()));
+        for said in [here("mine"), Said::Project("mine".into()), Said::User("mine".into())] {
+            assert_eq!(kind(said), Ok("mine".to_owned()));
+        }
+        assert_eq!(kind(here("claude")), Err(Code::Failed));
+        assert_eq!(kind(here("cluade")), Err(Code::NotFound));
+        let told = choose(&all, &here("cluade")).unwrap_err().hint;
         assert_eq!(told.as_deref(), Some("did you mean `claude`?"));
-        let told = choose(&all, Some("claude")).unwrap_err().hint;
+        let told = choose(&all, &here("claude")).unwrap_err().hint;
         assert_eq!(told.as_deref(), Some("get it: make it"));
+        let told = choose(&all, &Said::Project("claude".to_owned())).unwrap_err();
+        assert!(told.what.ends_with("the project's .cmux/config.toml asks for it"), "{told:?}");
+        assert_eq!(told.hint.as_deref(), Some("get it: make it, or say another with --kind"));
 
-        let bare = Kinds { kinds: vec![named("claude"), here("mine"), here("demo")], ..all };
-        let chosen = choose(&bare, None).unwrap();
+        let bare = Kinds { kinds: vec![named("claude"), found("mine"), found("demo")], ..all };
+        let chosen = choose(&bare, &Said::Nobody).unwrap();
         assert_eq!(chosen.kind, "demo");
         assert!(chosen.note.unwrap().contains("no agent CLI was found"));
     }

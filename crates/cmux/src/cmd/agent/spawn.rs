@@ -7,12 +7,14 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use cmux_drivers::home::Home;
 use cmux_wire::agent::{Agent, Intent, NewAgent};
 use cmux_wire::client::{Client, ClientError};
 
 use crate::cmd::agent::find::{Called, Within};
 use crate::cmd::agent::follow::Waiting;
-use crate::cmd::agent::{kinds, show};
+use crate::cmd::agent::kinds::{self, Said};
+use crate::cmd::agent::show;
 use crate::fail::{Code, Fail};
 use crate::place;
 use crate::say::{Say, aside};
@@ -23,7 +25,8 @@ pub(crate) struct Spawn {
     name: String,
     #[command(flatten)]
     within: Within,
-    /// Which program it is; the first of the usual ones that is on the machine unless it is said
+    /// Which program it is; the project's or your own choice unless it is said, or the first of the
+    /// usual ones that is on the machine
     #[arg(long)]
     kind: Option<String>,
     /// What it is in its team
@@ -52,14 +55,14 @@ pub(crate) struct Spawn {
 }
 
 impl Spawn {
-    pub(crate) async fn run(self, client: &Client, say: Say) -> Result<(), Fail> {
+    pub(crate) async fn run(self, client: &Client, home: &Home, say: Say) -> Result<(), Fail> {
         let (waiting, name) = (self.waiting, self.name.clone());
         let agent = if self.resume {
             let called = Called { name: self.name, within: self.within };
             let found = called.find(client).await?;
             client.have_agent(&found.id, "resume", None).await?
         } else {
-            let new = self.asked(client).await?;
+            let new = self.asked(client, home).await?;
             client.spawn_agent(&new).await.map_err(|error| explain(error, &name))?
         };
         if agent.intent != Intent::Run {
@@ -70,11 +73,13 @@ impl Spawn {
     }
 
     /// Returns what is asked for. All that can be wrong with it here is found before anybody is asked.
-    async fn asked(self, client: &Client) -> Result<NewAgent, Fail> {
+    async fn asked(self, client: &Client, home: &Home) -> Result<NewAgent, Fail> {
         let cwd = self.cwd.as_deref().map(folder).transpose()?;
         let env = variables(&self.env, |name| env::var(name).ok())?;
         let project = place::project_id(client, self.within.project.as_deref()).await?;
-        let chosen = kinds::choose(&client.kinds().await?, self.kind.as_deref())?;
+        let trust = client.trust(&project).await?;
+        let said = Said::first(self.kind.as_deref(), &trust, home)?;
+        let chosen = kinds::choose(&client.kinds().await?, &said)?;
         if let Some(note) = &chosen.note {
             aside(note);
         }
