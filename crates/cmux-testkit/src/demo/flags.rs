@@ -16,7 +16,7 @@ Options:
       --settings FILE          hooks and permissions, as Claude Code has them
       --permission-mode MODE   default, acceptEdits or bypassPermissions
       --allowed-tools LIST     tools to use without a question: Write,Bash(cmux *)
-      --append-system-prompt T what it is to be, of which a script makes nothing
+      --append-system-prompt T what it is to be: `cmux up`'s supervisor shows a team
       --script FILE            what to do, as JSON or TOML; or $CMUX_DEMO_SCRIPT
       --state DIR              where transcripts are; or $CMUX_DEMO_STATE
       --listen SOCKET          take messages whole, one JSON line each, at this socket
@@ -44,6 +44,8 @@ pub(crate) struct Flags {
     pub(crate) faults: Vec<String>,
     pub(crate) gap_ms: u64,
     pub(crate) prompt: Option<String>,
+    /// What it was told that it is.
+    pub(crate) role: Option<String>,
     pub(crate) help: bool,
 }
 
@@ -63,6 +65,7 @@ impl Flags {
             faults: Vec::new(),
             gap_ms: GAP_MS,
             prompt: None,
+            role: None,
             help: false,
         };
         let words = words.into_iter().map(|word| {
@@ -101,8 +104,7 @@ impl Flags {
             "--allowed-tools" | "--allowedTools" => {
                 self.allow.extend(value.split(',').map(|pattern| pattern.trim().to_owned()));
             }
-            // A script is what it is.
-            "--append-system-prompt" => {}
+            "--append-system-prompt" => self.role = Some(value),
             "--script" => self.script = Some(value.into()),
             "--state" => self.state = Some(value.into()),
             "--listen" => self.listen = Some(value.into()),

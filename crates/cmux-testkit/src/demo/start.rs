@@ -58,6 +58,7 @@ pub(crate) fn start(flags: &Flags) -> Result<u8, String> {
         wall_ms,
         mode: mode.name(),
     };
+    let first = flags.prompt.clone().or_else(|| own_idea(flags, place.record.is_some()));
     let allow = [flags.allow.as_slice(), &settings.allow].concat();
     let session = Session::new(Setup {
         id,
@@ -72,7 +73,7 @@ pub(crate) fn start(flags: &Flags) -> Result<u8, String> {
         allow,
         gap_ms: flags.gap_ms,
         resumed: found.filter(|_| flags.resume.is_some()),
-        first: flags.prompt.clone(),
+        first,
         wall_ms,
     });
     let terminal = Terminal::take()?;
@@ -87,9 +88,20 @@ pub(crate) fn start(flags: &Flags) -> Result<u8, String> {
     Ok(code)
 }
 
+/// Returns what it does first though nobody asked for it: in a new session that cmux began, with no script
+/// but its own. Whoever has prompts recorded wants to read their own.
+fn own_idea(flags: &Flags, is_recorded: bool) -> Option<String> {
+    let is_new = flags.resume.is_none() && variable("CMUX_RUN").is_some();
+    let is_free = is_new && script_file(flags).is_none() && !is_recorded;
+    persona::opening(flags.role.as_deref()).filter(|_| is_free)
+}
+
+fn script_file(flags: &Flags) -> Option<PathBuf> {
+    flags.script.clone().or_else(|| variable("CMUX_DEMO_SCRIPT").map(PathBuf::from))
+}
+
 fn script_and_faults(flags: &Flags) -> Result<(Script, Faults), String> {
-    let path = flags.script.clone().or_else(|| variable("CMUX_DEMO_SCRIPT").map(PathBuf::from));
-    let script = match &path {
+    let script = match &script_file(flags) {
         Some(path) => {
             let is_toml = path.extension().is_some_and(|it| it == "toml");
             Script::parse(&read(path)?, is_toml).map_err(|error| wrong(path, &error))?
