@@ -2,17 +2,22 @@
 
 mod asked;
 mod below;
+mod brought;
 mod launched;
 mod living;
 mod person;
 mod played;
+mod preferred;
+mod team;
 
 use std::fs;
 use std::ops::Deref;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use cmux_testkit::home::{Ran, TestHome};
+use cmux_testkit::wait::eventually;
 use cmux_wire::agent::NewAgent;
 use serde_json::Value;
 
@@ -21,40 +26,78 @@ use crate::home;
 /// A kind that no machine has, so that nothing runs.
 const NO_KIND: &str = "no-such-kind";
 
-/// A home with a daemon, and a project called `shop` in it. All that was launched ends with the test.
+/// A home, and beside it a folder called `shop`, on a machine of which a test says what is on it. All that
+/// was launched ends with the test.
 struct Shop {
     home: TestHome,
     root: PathBuf,
+    /// Where programs are looked for.
+    path: PathBuf,
+    /// The project's id, once it is one.
     project: String,
 }
 
 impl Shop {
+    /// Opens it with a daemon and a project, on a machine without agent CLIs.
     fn new() -> Shop {
         Shop::with(&[])
     }
 
     /// Opens it on a machine on which, of all agent CLIs, there are only `programs`.
     fn with(programs: &[&str]) -> Shop {
+        let mut shop = Shop::closed(programs);
+        shop.told(&["daemon", "start"]);
+        let added = shop.told(&["project", "add", "."]);
+        added["id"].as_str().unwrap().clone_into(&mut shop.project);
+        shop
+    }
+
+    /// Returns it without a daemon, and not yet a project.
+    fn closed(programs: &[&str]) -> Shop {
         let home = home();
         let path = machine(&home, programs);
-        let mut start = home.command(&["daemon", "start"]);
-        let started: Ran = start.env("PATH", path).output().unwrap().into();
-        assert_eq!(started.code, Some(0), "{started:?}");
         let root = home.folder("shop");
         fs::create_dir(root.join(".git")).unwrap();
-        let added = home.json(&["project", "add", &root.display().to_string()]);
-        Shop { project: added["id"].as_str().unwrap().to_owned(), home, root }
+        Shop { home, root, path, project: String::new() }
+    }
+
+    /// Returns the program, about to be run in the project's folder on this machine.
+    fn at(&self, arguments: &[&str]) -> Command {
+        let mut command = self.home.command(arguments);
+        command.current_dir(&self.root).env("PATH", &self.path);
+        command
     }
 
     /// Runs the program in the project's folder.
     fn here(&self, arguments: &[&str]) -> Ran {
-        self.home.command(arguments).current_dir(&self.root).output().unwrap().into()
+        self.at(arguments).output().unwrap().into()
+    }
+
+    /// Waits until an agent is as it should be, and returns it.
+    #[track_caller]
+    fn eventually(&self, name: &str, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+        let mut last = Value::Null;
+        let seen = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            eventually(what, || {
+                last = self.told(&["agent", "show", name]);
+                is_so(&last).then(|| last.clone())
+            })
+        }));
+        seen.unwrap_or_else(|_| {
+            panic!("{name} never came to be {what}: {last}\n{}", self.home.log())
+        })
+    }
+
+    #[track_caller]
+    fn in_phase(&self, name: &str, phase: &str) -> Value {
+        self.eventually(name, phase, |agent| agent["phase"] == phase)
     }
 
     /// Runs the program in the project's folder with `--json`, and returns what it printed.
     #[track_caller]
     fn told(&self, arguments: &[&str]) -> Value {
-        let ran = self.here(&[arguments, &["--json"]].concat());
+        // What follows `--` is another program's.
+        let ran = self.here(&[&["--json"], arguments].concat());
         assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
         serde_json::from_str(&ran.stdout).unwrap()
     }

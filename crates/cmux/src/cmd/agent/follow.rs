@@ -25,6 +25,9 @@ const STOP_WITHIN: Duration = Duration::from_secs(90);
 /// How many lines of a screen are shown when something went wrong.
 const LINES_SHOWN: usize = 15;
 
+/// How tmux begins to say that a program has ended.
+const TMUX_SAYS_OVER: &str = "Pane is dead (";
+
 /// Whether to wait for an agent to be idle, and for how long.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Waiting {
@@ -187,16 +190,25 @@ pub(crate) fn with_reason(agent: &Agent) -> String {
     }
 }
 
-/// Returns what is to be said of the last that was on an agent's screen, if anything was.
+/// Returns what is to be said of the last that was on an agent's screen, if anything was that is not told
+/// yet.
 async fn screen(client: &Client, agent: &Agent) -> String {
     let Ok(terminal) = client.terminal(&agent.id, None, None).await else { return String::new() };
     let text = bare(&terminal.content);
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let shown = &lines[lines.len().saturating_sub(LINES_SHOWN)..];
-    if shown.is_empty() {
-        return String::new();
+    let shown = last_lines(&text);
+    let is_told = |line: &&str| agent.reason.as_deref().is_some_and(|told| told.contains(line));
+    match shown.last() {
+        None => String::new(),
+        Some(last) if is_told(&last.trim()) => String::new(),
+        Some(_) => format!("\nLast on its screen:\n{}", shown.join("\n")),
     }
-    format!("\nLast on its screen:\n{}", shown.join("\n"))
+}
+
+/// Returns the last lines of a screen with something on them, without tmux's own word that it is over.
+fn last_lines(text: &str) -> Vec<&str> {
+    let says = |line: &&str| !line.trim().is_empty() && !line.starts_with(TMUX_SAYS_OVER);
+    let lines: Vec<&str> = text.lines().filter(says).collect();
+    lines[lines.len().saturating_sub(LINES_SHOWN)..].to_vec()
 }
 
 #[cfg(test)]
@@ -236,5 +248,12 @@ mod tests {
         ] {
             assert_eq!(is_gone(&Agent { intent, run, ..agent() }), expected);
         }
+    }
+
+    #[test]
+    fn the_last_lines_of_a_screen_are_the_programs_own() {
+        let screen = "one\n\n  two\n\nPane is dead (status 3, Mon Nov 16 03:26:02 2026)\n";
+        assert_eq!(last_lines(screen), ["one", "  two"]);
+        assert_eq!(last_lines("Pane is dead (status 3)"), [""; 0]);
     }
 }

@@ -17,8 +17,19 @@ pub(crate) struct Person {
 impl Person {
     /// Has a person attach to an agent, and tell afterwards how that ended.
     pub(crate) fn attach(home: &TestHome, folder: &Path, name: &str) -> Person {
-        let person = Person { socket: home.folder("person").join("tmux.sock") };
-        let attach = format!("'{PROGRAM}' agent attach {name}; echo left with $?; exec cat");
+        Person::at("tmux.sock", home, folder, &format!("'{PROGRAM}' agent attach {name}"))
+    }
+
+    /// Has a person attach whose terminal is, as far as can be told, in no tmux.
+    pub(crate) fn attach_outside(home: &TestHome, folder: &Path, name: &str) -> Person {
+        let attach = format!("env -u TMUX -u TMUX_PANE '{PROGRAM}' agent attach {name}");
+        Person::at("outside.sock", home, folder, &attach)
+    }
+
+    /// Has a person run a command, and tell afterwards how that ended.
+    pub(crate) fn at(socket: &str, home: &TestHome, folder: &Path, command: &str) -> Person {
+        let person = Person { socket: home.folder("person").join(socket) };
+        let attach = format!("{command}; echo left with $?; exec cat");
         let mut start = Command::new("tmux");
         home.equip(&mut start);
         start.args(["-f", "/dev/null", "-S"]).arg(&person.socket);
