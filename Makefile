@@ -17,8 +17,12 @@ BIN_DIR := $(if $(PREFIX),$(PREFIX)/bin,$(CARGO_BIN))
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s%s\n", $$1, $$2 }' "$(ROOT)/Makefile"
 
-run: build ## build cmux and bring up the project in this directory (or PROJECT=…)
-	@cd "$(PROJECT)" && exec "$(BINARY)" up
+# On a terminal it stays until Ctrl-C, and all that it started goes on.
+run: build ## build cmux, bring up the project in this directory (or PROJECT=…) and watch it
+	@cd "$(PROJECT)" && "$(BINARY)" up
+	@command -v cmux >/dev/null || \
+	echo "cmux is $(BINARY) as long as \`make install\` has not put it on your PATH"
+	@[ ! -t 1 ] || exec "$(BINARY)" status -f
 
 test: ## run the whole gate, as CI does
 	@cd "$(ROOT)" && scripts/prepare test && cargo --locked xtask check

@@ -51,10 +51,9 @@ enum Command {
     )]
     Down(cmd::down::Down),
     /// Show the daemon, the store, the projects and their agents at a glance
-    #[command(
-        after_help = "Exits 3 if no daemon runs.\n\nExample:\n  cmux status --json | jq .projects"
-    )]
-    Status,
+    #[command(after_help = "Exits 3 if no daemon runs.\n\nExamples:\n  cmux status\n  \
+                      cmux status -f   as it changes\n  cmux status --json | jq .projects")]
+    Status(cmd::status::Status),
     /// Print a one-time link to the dashboard, and on a desktop open it
     #[command(
         after_help = "Whoever follows it first is let in. On a desktop it is opened with xdg-open.\n\n\
@@ -133,7 +132,7 @@ pub(crate) fn main() -> ExitCode {
     let done = match cli.command {
         Command::Up(up) => up.run(&cli.common, say),
         Command::Down(down) => down.run(&cli.common, say),
-        Command::Status => cmd::status::run(&cli.common, say),
+        Command::Status(status) => status.run(&cli.common, say),
         Command::Open(open) => open.run(&cli.common, say),
         Command::Doctor => return finish(cmd::doctor::run(&cli.common, say)),
         Command::Daemon(daemon) => daemon.run(&cli.common, say),

@@ -1,38 +1,53 @@
 //! `cmux status`: everything at a glance.
 
+mod follow;
+
+use clap::Args;
 use cmux_wire::agent::Agent;
-use cmux_wire::daemon::Status;
+use cmux_wire::daemon::Status as Glance;
+use cmux_wire::project::Project;
 
 use crate::cli::{Common, wait};
+use crate::cmd::agent::follow::is_gone;
 use crate::cmd::agent::list::{needs_person, order};
-use crate::cmd::agent::show::phase;
+use crate::cmd::agent::show::{phase, phase_for, tone};
 use crate::fail::Fail;
 use crate::place;
-use crate::say::{Cell, Say, Tone, clean, count, plain, size, span, toned};
+use crate::say::{Cell, Say, Tone, clean, count, cut, plain, size, span, toned};
 
 /// How many of those who need somebody are named.
 const NAMED_MAX: usize = 5;
 
-pub(crate) fn run(common: &Common, say: Say) -> Result<(), Fail> {
-    let home = place::home(common.home.as_deref())?;
-    let status = wait(async { Ok(place::glance(&home).status().await?) })?;
-    say.show(&status, |it| tell(it, say))
+/// How many agents of a project are shown, each by itself.
+const SHOWN_MAX: usize = 10;
+
+/// How much of a reason is shown, in columns.
+const REASON_MAX: usize = 60;
+
+#[derive(Debug, Args)]
+pub(crate) struct Status {
+    /// Go on and show how it changes, until Ctrl-C
+    #[arg(short, long)]
+    follow: bool,
+}
+
+impl Status {
+    pub(crate) fn run(self, common: &Common, say: Say) -> Result<(), Fail> {
+        let home = place::home(common.home.as_deref())?;
+        let client = place::glance(&home);
+        wait(async {
+            if self.follow {
+                return follow::follow(&client, say).await;
+            }
+            say.show(&client.status().await?, |it| tell(it, say))
+        })
+    }
 }
 
 /// Returns `status` in words.
-fn tell(status: &Status, say: Say) -> String {
+fn tell(status: &Glance, say: Say) -> String {
     let mut text = say.table(&[daemon_row(status), store_row(status), projects_row(status)]);
-    let rows: Vec<Vec<Cell>> = status
-        .projects
-        .iter()
-        .map(|project| {
-            let missing = project.missing_since.map(|_| toned("folder is missing", Tone::Bad));
-            let cells = [plain("  "), toned(&project.id, Tone::Strong), plain(&project.name)];
-            let team = team(status.agents.iter().filter(|agent| agent.project == project.id));
-            cells.into_iter().chain([plain(&project.root), team]).chain(missing).collect()
-        })
-        .collect();
-    text += &say.table(&rows);
+    text += &projects(status, say);
     if let Some(why) = &status.daemon.safe_mode {
         text += &notice(say, &format!("safe mode, nothing can be changed: {why}"));
         text += "  look into the log, then `cmux daemon restart`\n";
@@ -46,7 +61,51 @@ fn tell(status: &Status, say: Say) -> String {
     text
 }
 
-fn daemon_row(status: &Status) -> Vec<Cell> {
+/// Returns each project with its agents below it.
+fn projects(status: &Glance, say: Say) -> String {
+    let of = |project: &Project| -> Vec<&Agent> {
+        status.agents.iter().filter(|agent| agent.project == project.id).collect()
+    };
+    let rows: Vec<Vec<Cell>> = status
+        .projects
+        .iter()
+        .map(|project| {
+            let missing = project.missing_since.map(|_| toned("folder is missing", Tone::Bad));
+            let cells = [plain("  "), toned(&project.id, Tone::Strong), plain(&project.name)];
+            let team = team(of(project));
+            cells.into_iter().chain([plain(&project.root), team]).chain(missing).collect()
+        })
+        .collect();
+    let mut text = String::new();
+    for (line, project) in say.table(&rows).lines().zip(&status.projects) {
+        text += &format!("{line}\n{}", members(of(project), say));
+    }
+    text
+}
+
+/// Returns the agents of a project who are there, those first who need somebody.
+fn members(mut there: Vec<&Agent>, say: Say) -> String {
+    there.retain(|agent| !is_gone(agent));
+    there.sort_by_key(|agent| order(agent));
+    let row = |agent: &&Agent| {
+        let reason = agent.reason.as_deref().unwrap_or_default();
+        vec![
+            plain("    "),
+            plain(&agent.name),
+            plain(&agent.kind),
+            toned(phase_for(agent), tone(agent)),
+            toned(cut(&clean(reason), REASON_MAX), Tone::Faint),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = there.iter().take(SHOWN_MAX).map(row).collect();
+    let more = match there.len().saturating_sub(SHOWN_MAX) {
+        0 => String::new(),
+        more => format!("      … and {more} more: `cmux agent list --all`\n"),
+    };
+    say.table(&rows) + &more
+}
+
+fn daemon_row(status: &Glance) -> Vec<Cell> {
     let daemon = &status.daemon;
     let state = match (daemon.ready, &daemon.safe_mode) {
         (_, Some(_)) => toned("safe mode", Tone::Bad),
@@ -69,7 +128,7 @@ fn daemon_row(status: &Status) -> Vec<Cell> {
     ]
 }
 
-fn store_row(status: &Status) -> Vec<Cell> {
+fn store_row(status: &Glance) -> Vec<Cell> {
     let store = &status.store;
     let state = match &store.why {
         None => toned("healthy", Tone::Good),
@@ -89,15 +148,14 @@ fn store_row(status: &Status) -> Vec<Cell> {
     ]
 }
 
-fn projects_row(status: &Status) -> Vec<Cell> {
+fn projects_row(status: &Glance) -> Vec<Cell> {
     let count = status.projects.len();
     let text = if count == 0 { "none yet: `cmux up` in one".to_owned() } else { count.to_string() };
     vec![toned("projects", Tone::Strong), plain(text)]
 }
 
 /// Returns how the agents of a project are: how many are in each phase, and who needs somebody.
-fn team<'a>(agents: impl Iterator<Item = &'a Agent>) -> Cell {
-    let mut agents: Vec<&Agent> = agents.collect();
+fn team(mut agents: Vec<&Agent>) -> Cell {
     agents.sort_by_key(|agent| order(agent));
     let mut phases: Vec<(String, Vec<&Agent>)> = Vec::new();
     for agent in agents {
@@ -135,7 +193,7 @@ fn now_ms() -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use cmux_wire::agent::Phase;
+    use cmux_wire::agent::{Intent, Phase};
 
     use super::*;
     use crate::cmd::agent::show::tests::agent;
@@ -151,12 +209,26 @@ mod tests {
         check(&many, "6 asking (a, b, c, d, e, …)");
     }
 
+    #[test]
+    fn those_who_are_there_are_shown_and_not_more_than_fit() {
+        let named = |name: &str, intent| Agent { name: name.to_owned(), intent, ..agent() };
+        let say = Say::new(false);
+        let all = [named("b", Intent::Run), named("gone", Intent::Stop), named("a", Intent::Run)];
+        let told = members(all.iter().collect(), say);
+        let names: Vec<&str> = told.lines().filter_map(|it| it.split_whitespace().next()).collect();
+        assert_eq!(names, ["a", "b"], "{told}");
+        let many: Vec<Agent> = (10..23).map(|n| named(&format!("w{n}"), Intent::Run)).collect();
+        let told = members(many.iter().collect(), say);
+        assert_eq!(told.lines().count(), SHOWN_MAX + 1, "{told}");
+        assert!(told.ends_with("… and 3 more: `cmux agent list --all`\n"), "{told}");
+    }
+
     #[track_caller]
     fn check(agents: &[(&str, Phase)], expected: &str) {
         let agents: Vec<Agent> = agents
             .iter()
             .map(|(name, phase)| Agent { name: (*name).to_owned(), phase: *phase, ..agent() })
             .collect();
-        assert_eq!(team(agents.iter()).0, expected);
+        assert_eq!(team(agents.iter().collect()).0, expected);
     }
 }
