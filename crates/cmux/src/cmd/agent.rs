@@ -105,7 +105,7 @@ impl Agent {
         match self {
             Agent::Spawn(spawn) => spawn.run(client, home, say).await,
             Agent::List(list) => list.run(client, say).await,
-            Agent::Show(called) => say.show(&called.find(client).await?, |it| show::tell(it, say)),
+            Agent::Show(called) => show::run(&called, client, say).await,
             Agent::Why(called) => {
                 let agent = called.find(client).await?;
                 let why = client.why(&agent.id, None).await?;

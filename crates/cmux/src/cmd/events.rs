@@ -1,13 +1,16 @@
 //! `cmux events`: the log of everything that happened.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use clap::Args;
+use cmux_core::id::AgentId;
 use cmux_wire::client::{Client, ClientError, EventQuery};
 use cmux_wire::event::{self as wire, Event, Notice};
 use cmux_wire::stream::Told;
 
 use crate::cli::{Common, wait};
+use crate::cmd::agent::find::{Called, Within, all};
 use crate::fail::Fail;
 use crate::place;
 use crate::say::{Say, Tone, aside, clean};
@@ -33,8 +36,8 @@ pub(crate) struct Events {
     /// Only in this project
     #[arg(long, value_name = "ID")]
     project: Option<String>,
-    /// Only of this agent
-    #[arg(long, value_name = "ID")]
+    /// Only of this agent, by its id, or by its name in that project or the one here
+    #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
 }
 
@@ -42,21 +45,22 @@ impl Events {
     pub(crate) fn run(self, common: &Common, say: Say) -> Result<(), Fail> {
         let home = place::home(common.home.as_deref())?;
         let client = place::client(&home);
-        let query = EventQuery {
-            since: self.since,
-            limit: Some(self.limit),
-            project: self.project,
-            agent: self.agent,
-            kind: self.kind,
-            log: None,
-        };
         wait(async {
+            let query = EventQuery {
+                agent: self.agent_id(&client).await?,
+                since: self.since,
+                limit: Some(self.limit),
+                project: self.project,
+                kind: self.kind,
+                log: None,
+            };
+            let mut names = Names::of(&client, say).await;
             let past = client.events(&query).await?;
             if let Some(through) = past.archived_through {
                 tell_archived(through, say)?;
             }
             for event in &past.events {
-                show(event, say)?;
+                show(event, &mut names, say)?;
             }
             if !self.follow {
                 if !say.json
@@ -70,20 +74,58 @@ impl Events {
             follow(
                 &client,
                 EventQuery { since: Some(since), log: Some(past.log), limit: None, ..query },
+                &mut names,
                 say,
             )
             .await
         })
     }
+
+    /// Returns the id of the agent that is meant. One that is forgotten is known by its id only.
+    async fn agent_id(&self, client: &Client) -> Result<Option<String>, Fail> {
+        let Some(name) = self.agent.clone() else { return Ok(None) };
+        if name.parse::<AgentId>().is_ok() {
+            return Ok(Some(name));
+        }
+        let called = Called { name, within: Within { project: self.project.clone() } };
+        Ok(Some(called.find(client).await?.id))
+    }
+}
+
+/// What agents are called, by their ids.
+#[derive(Default)]
+struct Names(BTreeMap<String, String>);
+
+impl Names {
+    /// Returns the names of those there are. Scripts go by ids.
+    async fn of(client: &Client, say: Say) -> Names {
+        let agents =
+            if say.json { Vec::new() } else { all(client, None).await.unwrap_or_default() };
+        Names(agents.into_iter().map(|agent| (agent.id, agent.name)).collect())
+    }
+
+    /// Returns what to call the agent that an event is about, if it is about one.
+    fn name<'a>(&'a mut self, event: &'a Event) -> Option<&'a str> {
+        let id = event.agent.as_ref()?;
+        if let ("agent.spawned", Some(name)) = (event.kind.as_str(), event.data["name"].as_str()) {
+            self.0.insert(id.clone(), name.to_owned());
+        }
+        Some(self.0.get(id).unwrap_or(id))
+    }
 }
 
 /// Shows each event as it comes, through as many lives of the daemon as there are.
-async fn follow(client: &Client, mut query: EventQuery, say: Say) -> Result<(), Fail> {
+async fn follow(
+    client: &Client,
+    mut query: EventQuery,
+    names: &mut Names,
+    say: Say,
+) -> Result<(), Fail> {
     loop {
         match client.follow(&query).await {
             Ok(mut stream) => loop {
                 match stream.next().await {
-                    Ok(Some(told)) => hear(told, &mut query, say)?,
+                    Ok(Some(told)) => hear(told, &mut query, names, say)?,
                     Ok(None) => break,
                     Err(error) if passes(&error) => break,
                     Err(error) => return Err(error.into()),
@@ -106,11 +148,11 @@ pub(crate) fn passes(error: &ClientError) -> bool {
 }
 
 /// Shows what was told, and notes how far it goes.
-fn hear(told: Told, query: &mut EventQuery, say: Say) -> Result<(), Fail> {
+fn hear(told: Told, query: &mut EventQuery, names: &mut Names, say: Say) -> Result<(), Fail> {
     match told {
         Told::Event(event) => {
             query.since = Some(event.id);
-            show(&event, say)
+            show(&event, names, say)
         }
         Told::Notice(Notice::Hello { log, head: _ }) => {
             query.log = Some(log);
@@ -153,11 +195,11 @@ fn tell_archived(through: i64, say: Say) -> Result<(), Fail> {
     if say.json { say.json(&Notice::Archived { through }) } else { Ok(()) }
 }
 
-fn show(event: &Event, say: Say) -> Result<(), Fail> {
+fn show(event: &Event, names: &mut Names, say: Say) -> Result<(), Fail> {
     if say.json {
         return say.json(event);
     }
-    let about = event.project.as_deref().or(event.agent.as_deref());
+    let about = [event.project.as_deref(), names.name(event)];
     let data = event.data.as_object().map_or_else(|| event.data.to_string(), tell);
     let kind = format!("{:<16}", event.kind);
     let mut line = vec![
@@ -165,7 +207,7 @@ fn show(event: &Event, say: Say) -> Result<(), Fail> {
         say.paint(&event.at.to_string(), Tone::Faint),
         say.paint(&clean(&kind), Tone::Strong),
     ];
-    line.extend(about.map(clean));
+    line.extend(about.into_iter().flatten().map(clean));
     line.push(clean(&data));
     say.line(line.join("  ").trim_end())
 }

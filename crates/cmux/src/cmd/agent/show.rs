@@ -1,8 +1,23 @@
 //! `cmux agent show`: all that is known of an agent.
 
 use cmux_wire::agent::{Agent, Intent, Phase};
+use cmux_wire::client::Client;
 
+use crate::cmd::agent::find::Called;
+use crate::fail::Fail;
 use crate::say::{Say, Tone, plain, span, toned};
+
+/// Shows an agent. Whoever launched it is called by its name, if it is still known.
+pub(crate) async fn run(called: &Called, client: &Client, say: Say) -> Result<(), Fail> {
+    let mut agent = called.find(client).await?;
+    if !say.json
+        && let Some(parent) = &agent.parent
+        && let Ok(parent) = client.agent(parent, None).await
+    {
+        agent.parent = Some(parent.name);
+    }
+    say.show(&agent, |it| tell(it, say))
+}
 
 /// Returns an agent in words.
 pub(crate) fn tell(agent: &Agent, say: Say) -> String {

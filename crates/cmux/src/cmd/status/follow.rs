@@ -23,7 +23,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const LOOK_APART: Duration = Duration::from_millis(200);
 
 /// How long a daemon may be away. Its guard starts it again sooner than that.
-const AWAY_MAX: Duration = Duration::from_secs(10);
+const AWAY_MAX: Duration = Duration::from_secs(5);
 
 /// Takes a screen of its own, in which long lines are cut; and gives it back.
 const TAKE: &str = "\u{1b}[?1049h\u{1b}[?7l\u{1b}[?25l";

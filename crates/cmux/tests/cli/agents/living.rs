@@ -71,12 +71,14 @@ fn what_is_on_its_screen_is_printed_and_followed_and_explained() {
     kill_process(Pid::from_child(&follow), Signal::INT).unwrap();
     assert!(follow.wait().unwrap().success());
 
-    shop.in_phase("api", "idle");
-    let why = shop.told(&["agent", "why", "api"]);
-    assert_eq!(why["phase"], "idle");
+    let why = eventually("it is idle again", || {
+        Some(shop.told(&["agent", "why", "api"])).filter(|why| why["phase"] == "idle")
+    });
     assert!(!why["sayings"].as_array().unwrap().is_empty(), "{why}");
-    let words = shop.here(&["agent", "why", "api"]);
-    assert!(words.stdout.starts_with("api idle for "), "{words:?}");
+    eventually("that is told in words", || {
+        let words = shop.here(&["agent", "why", "api"]).stdout;
+        words.starts_with("api idle for ").then_some(())
+    });
 }
 
 #[test]

@@ -29,7 +29,8 @@ impl Person {
     /// Has a person run a command, and tell afterwards how that ended.
     pub(crate) fn at(socket: &str, home: &TestHome, folder: &Path, command: &str) -> Person {
         let person = Person { socket: home.folder("person").join(socket) };
-        let attach = format!("{command}; echo left with $?; exec cat");
+        // A Ctrl-C is for the command, and not for the shell.
+        let attach = format!("trap : INT; {command}; echo left with $?; exec cat");
         let mut start = Command::new("tmux");
         home.equip(&mut start);
         start.args(["-f", "/dev/null", "-S"]).arg(&person.socket);

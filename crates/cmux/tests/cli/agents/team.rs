@@ -1,11 +1,15 @@
 //! The team that is seen on a machine without an agent CLI: a supervisor and two workers, who play.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 
 use cmux_testkit::wait::eventually;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::PROGRAM;
 use crate::agents::Shop;
+use crate::agents::person::Person;
 
 const WORKERS: [&str; 2] = ["worker-1", "worker-2"];
 
@@ -33,10 +37,19 @@ fn a_supervisor_launches_two_workers_who_work_and_come_to_rest_once_and_for_all(
         let is_worker = agent["role"] == "worker";
         let parent = if is_worker { supervisor["id"].clone() } else { Value::Null };
         assert_eq!(agent["parent"], parent, "{agent}");
-        assert_eq!(phases(&shop, agent).last().map(String::as_str), Some("idle"));
+        eventually("it stays idle", || {
+            (phases(&shop, agent).last().map(String::as_str) == Some("idle")).then_some(())
+        });
     }
     assert!(said(&shop, "worker-1").contains("⎿  1 entries"), "{}", said(&shop, "worker-1"));
     check_untouched(&shop);
+
+    let shown = shop.here(&["agent", "show", "worker-1"]).stdout;
+    let is_told = |line: &str| line.starts_with("launched by ") && line.ends_with(" supervisor");
+    assert!(shown.lines().any(is_told), "{shown}");
+    let log = shop.here(&["events", "--since", "0", "--agent", "worker-1"]).stdout;
+    assert!(log.lines().all(|line| line.contains("  worker-1  ")), "{log}");
+    assert!(log.contains("to=busy"), "{log}");
 
     // Neither asked again nor in another life does it begin all over.
     assert_eq!(shop.told(&["up"])["supervisor"]["run"], supervisor["run"]);
@@ -63,6 +76,43 @@ fn a_worker_does_as_it_was_told_and_changes_nothing() {
         assert!(said(&shop, name).contains(told), "{}", said(&shop, name));
     }
     assert_eq!(entries(&shop), [".git"]);
+}
+
+#[test]
+fn a_person_who_follows_sees_how_the_team_changes_until_they_have_seen_enough() {
+    let shop = Shop::new();
+    let person = Person::at("f.sock", &shop, &shop.root, &format!("'{PROGRAM}' status -f"));
+    person.sees("no agents");
+    person.sees("Ctrl-C leaves");
+    shop.told(&["agent", "spawn", "api", "--kind", "demo", "--wait"]);
+    person.sees("api  demo  idle for ");
+    shop.told(&["agent", "stop", "api"]);
+    person.sees("1 stopped");
+    person.tmux(&["send-keys", "C-c"]);
+    person.sees("left with 0");
+    person.sees("1 stopped");
+}
+
+#[test]
+fn whoever_follows_elsewhere_is_told_what_is_new_until_the_daemon_is_gone() {
+    let shop = Shop::new();
+    let mut follow = shop.at(&["status", "-f", "--json"]);
+    let mut follow = follow.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(follow.stdout.take().unwrap()).lines();
+    let mut next =
+        || lines.next().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    assert_eq!(next().unwrap()["agents"], json!([]));
+    shop.told(&["agent", "spawn", "api", "--kind", "demo", "--wait"]);
+    shop.told(&["down", "--all"]);
+    let mut last = Value::Null;
+    while let Some(status) = next() {
+        last = status["agents"][0]["name"].clone();
+    }
+    assert_eq!(last, "api");
+    let ended = follow.wait_with_output().unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    let told = String::from_utf8_lossy(&ended.stderr);
+    assert!(told.contains("the daemon has stopped"), "{told}");
 }
 
 /// Returns what is on an agent's screen, and what has scrolled off.
