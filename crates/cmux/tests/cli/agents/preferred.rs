@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::agents::Shop;
 use crate::agents::person::Person;
+use crate::agents::{Shop, program};
 use crate::{PROGRAM, refused};
 
 #[test]
@@ -54,6 +54,22 @@ fn a_project_that_wants_no_supervisor_has_none_once_it_is_trusted() {
     assert_eq!((up.code, up.stderr.as_str()), (Some(0), ""), "{up:?}");
     assert!(up.stdout.contains("none, as the project's own .cmux/config.toml says"), "{up:?}");
     assert!(up.stdout.contains("cmux agent spawn NAME"), "{up:?}");
+}
+
+#[test]
+fn whoever_has_the_built_in_supervisor_is_told_when_there_is_a_better_one() {
+    let shop = Shop::new();
+    shop.told(&["up"]);
+    let up = shop.here(&["up"]);
+    assert!(!up.stdout.contains("note"), "{up:?}");
+    program(&shop.path.join("codex"));
+    let up = shop.here(&["up"]);
+    assert_eq!(up.code, Some(0), "{up:?}");
+    for told in ["`codex` is on this machine", "`cmux agent rm --force supervisor`", "demo, "] {
+        assert!(up.stdout.contains(told), "{told} is not in {up:?}");
+    }
+    let up = shop.here(&["up", "--kind", "demo"]);
+    assert!(!up.stdout.contains("note"), "{up:?}");
 }
 
 #[test]
