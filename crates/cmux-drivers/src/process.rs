@@ -166,6 +166,21 @@ pub fn children(pid: u32) -> Vec<Process> {
     told.split_whitespace().filter_map(|pid| Process::find(pid.parse().ok()?)).collect()
 }
 
+/// Returns the process that has the terminal of `pid`: the first of those in the foreground there, such as
+/// what a shell was told to run, or else the process itself.
+pub fn foreground(pid: u32) -> Option<Process> {
+    let own = procfs::process::Process::new(pid.cast_signed()).ok()?;
+    let stat = own.stat().ok()?;
+    let front = Some(stat.tpgid.cast_unsigned()).filter(|_| stat.tpgid > 0);
+    front.and_then(Process::find).or_else(|| Process::of(&own))
+}
+
+/// Returns the folder that a process works in, if that can be seen and told.
+pub fn folder_of(pid: u32) -> Option<String> {
+    let folder = std::fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
+    folder.into_os_string().into_string().ok()
+}
+
 /// Returns every process that comes from `pid`: its children, theirs, and so on.
 ///
 /// Whoever is born or orphaned meanwhile may be missing.

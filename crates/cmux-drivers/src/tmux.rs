@@ -1,4 +1,4 @@
-//! tmux: servers of cmux's own, and the panes in them that agents live in.
+//! tmux: servers of cmux's own, and the panes that agents live in, there or in a person's own server.
 //!
 //! Commands and answers go over a connection that stays open; no process is started to look. Panes are
 //! called by their ids and known by their tags. A look that failed says nothing about what is there.
@@ -16,6 +16,7 @@ pub mod server;
 pub mod spawn;
 pub mod stream;
 pub mod version;
+pub mod visit;
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -217,6 +217,11 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// Returns what was said in these parts.
+    pub(super) fn of(parts: Vec<Vec<u8>>) -> Reply {
+        Reply { parts }
+    }
+
     /// Returns all that was said, as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.parts.concat()).into_owned()

@@ -13,14 +13,15 @@ pub const COMMAND_MAX: usize = 1 << 20;
 /// What is in it may be secret: it is shown without its words.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Command {
-    line: Result<String, BadText>,
+    /// The commands of the list, each as it is said.
+    list: Result<Vec<String>, BadText>,
     verbs: Vec<&'static str>,
 }
 
 impl Command {
     /// Begins a list with one command, such as `new-window`.
     pub fn new(verb: &'static str) -> Command {
-        Command { line: Ok(verb.to_owned()), verbs: vec![verb] }
+        Command { list: Ok(vec![verb.to_owned()]), verbs: vec![verb] }
     }
 
     /// Adds a word as it is, such as a flag.
@@ -35,7 +36,7 @@ impl Command {
     pub fn word(mut self, text: &str) -> Command {
         match quote::word(text) {
             Ok(quoted) => self.push(&quoted),
-            Err(bad) => self.line = self.line.and(Err(bad)),
+            Err(bad) => self.list = self.list.and(Err(bad)),
         }
         self
     }
@@ -50,9 +51,9 @@ impl Command {
     #[must_use]
     pub fn block(mut self, list: Command) -> Command {
         self.verbs.extend(list.verbs);
-        match list.line {
-            Ok(line) => self.push(&format!("{{ {line} }}")),
-            Err(bad) => self.line = self.line.and(Err(bad)),
+        match list.list {
+            Ok(list) => self.push(&format!("{{ {} }}", list.join(" ; "))),
+            Err(bad) => self.list = self.list.and(Err(bad)),
         }
         self
     }
@@ -61,33 +62,37 @@ impl Command {
     #[must_use]
     pub fn then(mut self, next: Command) -> Command {
         self.verbs.extend(next.verbs);
-        match next.line {
-            Ok(line) => {
-                self.push(";");
-                self.push(&line);
-            }
-            Err(bad) => self.line = self.line.and(Err(bad)),
+        match (&mut self.list, next.list) {
+            (Ok(list), Ok(next)) => list.extend(next),
+            (Ok(_), Err(bad)) => self.list = Err(bad),
+            (Err(_), _) => {}
         }
         self
     }
 
     fn push(&mut self, part: &str) {
-        if let Ok(line) = &mut self.line {
-            line.push(' ');
-            line.push_str(part);
+        if let Ok(Some(command)) = self.list.as_mut().map(|list| list.last_mut()) {
+            command.push(' ');
+            command.push_str(part);
         }
     }
 
     /// Returns the whole list as one line without its end.
-    pub(super) fn line(&self) -> Result<&str, TmuxError> {
-        match &self.line {
-            Ok(line) if line.len() > COMMAND_MAX => {
-                let what = "a command for tmux";
-                Err(BadText::Long { what, bytes: line.len(), most: COMMAND_MAX }.into())
-            }
-            Ok(line) => Ok(line),
-            Err(bad) => Err(bad.clone().into()),
+    pub(super) fn line(&self) -> Result<String, TmuxError> {
+        self.line_with("")
+    }
+
+    /// Returns the whole list as one line without its end, in which `between` is done after each command
+    /// but the last.
+    pub(super) fn line_with(&self, between: &str) -> Result<String, TmuxError> {
+        let list = self.list.as_ref().map_err(BadText::clone)?;
+        let between = if between.is_empty() { " ; " } else { &format!(" ; {between} ; ") };
+        let line = list.join(between);
+        if line.len() > COMMAND_MAX {
+            let what = "a command for tmux";
+            return Err(BadText::Long { what, bytes: line.len(), most: COMMAND_MAX }.into());
         }
+        Ok(line)
     }
 }
 
@@ -111,6 +116,8 @@ mod tests {
         let expected =
             r##"if-shell -F "#{x}" { display-message -p "a\012b" ; x } ; list-panes -a"##;
         assert_eq!(command.line().unwrap(), expected);
+        let marked = expected.replace("} ; list", "} ; x mark ; list");
+        assert_eq!(command.line_with("x mark").unwrap(), marked);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The connection over which a server is commanded, and tells what changes in its panes.
 //!
 //! It takes no output of panes, so that answers wait for nothing, and it always reads, so that nothing
-//! waits for it.
+//! waits for it. A server of a person's own is not connected to, but [visited](super::visit).
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -17,6 +17,7 @@ use super::line::{Block, Notice, Said};
 use super::pane::PaneId;
 use super::server::{Generation, Server};
 use super::version::Version;
+use super::visit;
 use crate::process::Process;
 
 /// How many commands may wait to be sent.
@@ -42,13 +43,21 @@ const SUBSCRIPTIONS: [(&str, &str); 4] = [
     ("dead", "#{?pane_dead,1,0}"),
 ];
 
-/// A connection to a server. All copies of it are one connection, which ends with the last of them.
+/// A way to command a server. All copies of it are one connection, which ends with the last of them.
 #[derive(Clone, Debug)]
 pub struct Control {
-    requests: mpsc::Sender<Request>,
+    way: Way,
     generation: Generation,
     server: Option<Process>,
     client_pid: Option<u32>,
+}
+
+/// How commands get to a server.
+#[derive(Clone, Debug)]
+enum Way {
+    Connection(mpsc::Sender<Request>),
+    /// Each with a client of its own, which is gone when it is done.
+    Visits(Server),
 }
 
 /// What a server tells unasked.
@@ -97,7 +106,8 @@ impl Control {
         let (client_pid, ticking) = (client.pid(), notices.downgrade());
         tokio::spawn(Worker::new(client, waiting, notices).run());
         let generation = Generation { pid: 0, started_s: 0 };
-        let control = Control { requests, generation, server: None, client_pid };
+        let way = Way::Connection(requests);
+        let control = Control { way, generation, server: None, client_pid };
         let (generation, version) = control.introduce(within).await?;
         if version.may_subscribe() {
             control.command(&subscribe(), within).await?;
@@ -106,6 +116,21 @@ impl Control {
         }
         let server = Process::find(generation.pid);
         Ok((Control { generation, server, ..control }, heard))
+    }
+
+    /// Returns the way to command a `server` of a person's own, in which nothing is left behind: see
+    /// [`super::visit`]. Whether it runs shows when it is commanded.
+    pub fn visiting(server: &Server) -> Control {
+        let generation = Generation { pid: 0, started_s: 0 };
+        Control { way: Way::Visits(server.clone()), generation, server: None, client_pid: None }
+    }
+
+    /// Returns whether the server is a person's own.
+    pub fn is_visit(&self) -> bool {
+        match self.way {
+            Way::Connection(_) => false,
+            Way::Visits(_) => true,
+        }
     }
 
     /// Returns which life of the server this is, and of which version.
@@ -127,17 +152,20 @@ impl Control {
     /// first, [`TmuxError::Gone`]: it may have been done, or be done yet, and what must not happen
     /// late or twice goes by [`super::guard`].
     pub async fn command(&self, command: &Command, within: Duration) -> Result<Reply, TmuxError> {
-        let line = command.line()?.to_owned();
         let asked = async {
+            let requests = match &self.way {
+                Way::Visits(server) => return visit::run(server, command).await,
+                Way::Connection(requests) => requests,
+            };
             let (answer, answered) = oneshot::channel();
-            let request = Request { line, answer };
-            self.requests.send(request).await.map_err(|_| TmuxError::Gone)?;
+            let request = Request { line: command.line()?, answer };
+            requests.send(request).await.map_err(|_| TmuxError::Gone)?;
             answered.await.map_err(|_| TmuxError::Gone)?
         };
         timeout(within, asked).await.unwrap_or(Err(TmuxError::Late))
     }
 
-    /// Returns which life of the server this is a connection to.
+    /// Returns which life of the server this is a connection to. Visits are to no certain one.
     pub fn generation(&self) -> Generation {
         self.generation
     }
@@ -160,7 +188,10 @@ impl Control {
 
     /// Returns whether the connection has ended.
     pub fn is_gone(&self) -> bool {
-        self.requests.is_closed()
+        match &self.way {
+            Way::Connection(requests) => requests.is_closed(),
+            Way::Visits(_) => false,
+        }
     }
 }
 

@@ -27,6 +27,31 @@ pub const TOKEN_MAX: usize = 100;
 /// them. What is sent again comes soon, and has its deadline.
 const STEPS_KEPT: usize = 1000;
 
+/// The pane option that tells the time where the server's does not, for as long as a step takes.
+pub(super) const NOW: &str = "@cmux_now";
+
+/// By what a server tells what time it is: an option that stands for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Clock {
+    /// An option of the server's, which is set in those of cmux's own.
+    Server,
+    /// One of the pane's. Nothing but the agent's pane is touched in a person's server.
+    Pane,
+}
+
+impl Clock {
+    fn of(control: &Control) -> Clock {
+        if control.is_visit() { Clock::Pane } else { Clock::Server }
+    }
+
+    fn option(self) -> &'static str {
+        match self {
+            Clock::Server => "@now",
+            Clock::Pane => NOW,
+        }
+    }
+}
+
 /// A step that is to be done in a pane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
@@ -114,8 +139,12 @@ impl Step {
     /// Does the step if its conditions are met. If it is not known whether it was done, it may be tried
     /// again: it is done once at most.
     pub async fn take(&self, control: &Control, within: Duration) -> Result<Outcome, TmuxError> {
-        let reply = control.command(&self.command()?, within).await?;
-        let said = String::from_utf8_lossy(reply.last()).into_owned();
+        let reply = control.command(&self.command(Clock::of(control))?, within).await?;
+        let said = match Clock::of(control) {
+            Clock::Server => String::from_utf8_lossy(reply.last()).into_owned(),
+            // All but the outcome says nothing.
+            Clock::Pane => reply.text(),
+        };
         self.read(said.trim()).ok_or_else(|| TmuxError::Garbled(shorten(&said)))?
     }
 
@@ -126,11 +155,23 @@ impl Step {
 
     /// Returns the whole step as tmux does it. To load a text takes tmux a while, in which other things
     /// happen: the conditions come after it, in one go with what they guard.
-    fn command(&self) -> Result<Command, TmuxError> {
+    fn command(&self, clock: Clock) -> Result<Command, TmuxError> {
         let target = self.pane.to_string();
+        let command = self.guarded(clock, &target)?;
+        Ok(match clock {
+            Clock::Server => command,
+            Clock::Pane => {
+                let set = || Command::new("set-option").flag("-p").flag("-q").with("-t", &target);
+                let wind = set().flag(NOW).word("%s");
+                wind.then(command).then(set().flag("-u").flag(NOW))
+            }
+        })
+    }
+
+    fn guarded(&self, clock: Clock, target: &str) -> Result<Command, TmuxError> {
         let key = self.key();
         plain("the token of a step", &self.token, TOKEN_MAX)?;
-        let conditions = self.conditions();
+        let conditions = self.conditions(clock);
         let all = conditions
             .iter()
             .rev()
@@ -141,23 +182,23 @@ impl Step {
         let done = Command::new("set-option")
             .flag("-p")
             .flag("-F")
-            .with("-t", &target)
+            .with("-t", target)
             .flag(STEPS)
             .word(&steps)
             .then(Command::new("display-message").with("-p", "cmux-step done"));
         let told = format!("cmux-step {}", conditions.join(" "));
-        let refuse = Command::new("display-message").with("-t", &target).with("-p", &told);
-        let guarded = Command::new("if-shell").flag("-F").with("-t", &target).word(&all);
+        let refuse = Command::new("display-message").with("-t", target).with("-p", &told);
+        let guarded = Command::new("if-shell").flag("-F").with("-t", target).word(&all);
         match &self.what {
             What::Keys(keys) => {
-                let mut send = Command::new("send-keys").with("-t", &target);
+                let mut send = Command::new("send-keys").with("-t", target);
                 for key in keys {
                     send = send.word(&key.name()?);
                 }
                 Ok(guarded.block(send.then(done)).block(refuse))
             }
             What::Typed(bytes) => {
-                let mut send = Command::new("send-keys").with("-t", &target).flag("-H");
+                let mut send = Command::new("send-keys").with("-t", target).flag("-H");
                 for byte in bytes {
                     send = send.word(&format!("{byte:02x}"));
                 }
@@ -167,7 +208,7 @@ impl Step {
             What::Paste { file } => {
                 let buffer = format!("cmux-{key}");
                 let paste = Command::new("paste-buffer").flag("-p").flag("-r").flag("-d");
-                let paste = paste.with("-b", &buffer).with("-t", &target);
+                let paste = paste.with("-b", &buffer).with("-t", target);
                 // Some versions delete another buffer in the place of one that is not there.
                 let discard = Command::new("set-buffer")
                     .with("-b", &buffer)
@@ -182,15 +223,15 @@ impl Step {
     }
 
     /// Returns the conditions as formats that stand for 1 or 0.
-    fn conditions(&self) -> [String; 8] {
-        let key = self.key();
+    fn conditions(&self, clock: Clock) -> [String; 8] {
+        let (key, now) = (self.key(), clock.option());
         let deadline_s = self.deadline.duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs());
         [
             // What is displayed has its percent signs taken for parts of a date.
             format!("#{{m:?{},#{{pane_id}}}}", self.pane.0),
             format!("#{{==:#{{@cmux_run}},{}}}", self.run),
             format!("#{{?#{{m:*|{key}|*,#{{{STEPS}}}}},0,1}}"),
-            format!("#{{e|<:#{{T:@now}},{deadline_s}}}"),
+            format!("#{{e|<:#{{T:{now}}},{deadline_s}}}"),
             "#{?pane_dead,0,1}".to_owned(),
             format!("#{{==:#{{pane_pid}},{}}}", self.pane_pid),
             "#{?pane_in_mode,0,1}".to_owned(),

@@ -1,4 +1,5 @@
-//! A tmux server of cmux's own: started if none runs, found by its socket, ended by its number.
+//! A tmux server of cmux's own: started if none runs, found by its socket, ended by its number. A person's
+//! own server is only found.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
@@ -89,13 +90,37 @@ impl Server {
                  {bytes}. Choose a shorter CMUX_HOME"
             )));
         }
-        Ok(Server {
+        Ok(Server::named(tmux, folder, socket, environment))
+    }
+
+    /// Names a server of a person's own, at `socket`. It is only ever [visited](super::visit).
+    pub fn of_person(
+        tmux: &Tmux,
+        socket: &Path,
+        environment: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Result<Server, TmuxError> {
+        let bytes = socket.as_os_str().as_bytes().len();
+        if !socket.is_absolute() || bytes > SOCKET_PATH_MAX {
+            let why = format!("a socket is an absolute path of at most {SOCKET_PATH_MAX} bytes");
+            return Err(TmuxError::unusable(socket)(io::Error::other(why)));
+        }
+        let folder = socket.parent().unwrap_or(socket);
+        Ok(Server::named(tmux, folder, socket.to_owned(), environment))
+    }
+
+    fn named(
+        tmux: &Tmux,
+        folder: &Path,
+        socket: PathBuf,
+        environment: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Server {
+        Server {
             program: tmux.program.clone(),
             folder: folder.to_owned(),
             environment: environment.into_iter().filter(|(name, _)| is_kept(name)).collect(),
             socket,
             door: Arc::default(),
-        })
+        }
     }
 
     pub fn socket(&self) -> &Path {
@@ -122,12 +147,20 @@ impl Server {
 
     /// Returns the number of the server that runs. One that is stopped is found, too.
     pub async fn pid(&self) -> Result<u32, TmuxError> {
+        self.listener().await.map(|(pid, _)| pid)
+    }
+
+    /// Returns the number of the server that runs, and of the user whose it is.
+    pub(super) async fn listener(&self) -> Result<(u32, u32), TmuxError> {
         let connected = timeout(CONNECT_WITHIN, UnixStream::connect(&self.socket)).await;
         let connected = connected.map_err(|_| TmuxError::Late)?;
         // The kernel knows who listens, whether or not it answers.
         let peer = connected.and_then(|socket| socket.peer_cred());
         let error = match peer {
-            Ok(peer) => return peer.pid().map(i32::cast_unsigned).ok_or(TmuxError::Late),
+            Ok(peer) => {
+                let pid = peer.pid().map(i32::cast_unsigned).ok_or(TmuxError::Late)?;
+                return Ok((pid, peer.uid()));
+            }
             Err(error) => error,
         };
         if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) {

@@ -120,7 +120,7 @@ impl Stream {
         };
         // There is nothing in it that cannot be said.
         if let (Ok(line), Some(client)) = (command.line(), &mut self.client) {
-            client.mouth.say(line);
+            client.mouth.say(&line);
             self.look = Some(Look { parts, answer: Answer::default() });
         }
     }

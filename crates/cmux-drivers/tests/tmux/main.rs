@@ -9,6 +9,7 @@ mod guide;
 mod many;
 mod secrets;
 mod servers;
+mod visited;
 mod watched;
 mod words;
 mod world;
