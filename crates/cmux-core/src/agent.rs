@@ -241,10 +241,11 @@ impl Agent {
         }
     }
 
-    /// Returns whether this is the agent that whoever asks for `new` means.
+    /// Returns whether this is the agent that whoever asks for `new` to be launched means.
     pub fn is_as(&self, new: &NewAgent) -> bool {
         let NewAgent { project, name, role, kind, parent, setup } = new;
-        (&self.project, &self.name, &self.role) == (project, name, role)
+        !self.adopted
+            && (&self.project, &self.name, &self.role) == (project, name, role)
             && (&self.kind, &self.parent, &self.setup) == (kind, parent, setup)
     }
 
@@ -264,6 +265,17 @@ impl Agent {
             LifeState::Launching | LifeState::Alive { .. } | LifeState::Ending { .. } => true,
             LifeState::Ended { .. } | LifeState::Over => false,
         })
+    }
+
+    /// Returns whether it may be forgotten: nothing of it is left, or what is left is a person's own and
+    /// goes on without cmux.
+    pub fn may_be_forgotten(&self) -> bool {
+        self.adopted || self.present_life().is_none()
+    }
+
+    /// Returns whether it can run from now on: it lives, or cmux may launch it.
+    pub fn may_run(&self) -> bool {
+        !self.adopted || self.live_life().is_some()
     }
 
     /// Returns the agent as it is once a person has asked for `intent`. Asking forgives its ends.

@@ -124,6 +124,8 @@ pub enum Action {
     InterruptAgent { agent: Box<Agent>, run: RunId, step: String },
     /// See to it that nothing is left of a life that has ended.
     ClearRun { agent: Box<Agent>, run: RunId },
+    /// Do away with all that was kept for an agent that is forgotten.
+    ForgetAgent { agent: Box<Agent> },
     /// Copy the store, check the copy, and drop those that are too many.
     TakeSnapshot { snapshot: SnapshotId, kind: SnapshotKind, at: Timestamp },
 }

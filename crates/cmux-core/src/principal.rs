@@ -97,6 +97,20 @@ impl Principal {
         }
     }
 
+    /// Returns whether this one may tend an agent, or why not: end it and bring it back, forget it, see its
+    /// terminal. Whoever may change what there is may, and of agents those `above` it alone: who launched
+    /// it, who launched them, and so on.
+    pub fn may_tend(&self, above: &[AgentId]) -> Result<(), Denial> {
+        match self {
+            Principal::Agent { agent, .. } if above.contains(agent) => Ok(()),
+            Principal::Agent { .. } => Err(Denial::Insufficient),
+            Principal::Operator
+            | Principal::Browser { .. }
+            | Principal::Token { .. }
+            | Principal::Nobody => self.may(Need::Operate),
+        }
+    }
+
     /// Returns whether this one would lose by being seen from below an agent's launcher, so that it matters
     /// who it really is.
     pub fn is_powerful(&self) -> bool {
@@ -204,6 +218,28 @@ mod tests {
             (Principal::Nobody, &own, Some(Unknown)),
         ] {
             assert_eq!(who.may_spawn_in(project).err(), expected, "{who:?} {project}");
+        }
+    }
+
+    #[test]
+    fn an_agent_tends_those_below_it_and_nobody_elses() {
+        use Denial::{Insufficient, Unknown};
+        let [me, other, third] = [1_u128, 8, 9].map(|it| AgentId::new(Ulid::from(it)));
+        for (who, above, expected) in [
+            (agent(), &[me][..], None),
+            (agent(), &[other, me], None),
+            (agent(), &[other, third, me], None),
+            // A sibling, somebody's child, and whoever nobody launched, as its own parent may be.
+            (agent(), &[other], Some(Insufficient)),
+            (agent(), &[other, third], Some(Insufficient)),
+            (agent(), &[], Some(Insufficient)),
+            (Principal::Operator, &[], None),
+            (token(TokenScope::Operate), &[other], None),
+            (token(TokenScope::Send), &[other], Some(Insufficient)),
+            (token(TokenScope::Operate).below_an_agent(), &[me], Some(Insufficient)),
+            (Principal::Nobody, &[me], Some(Unknown)),
+        ] {
+            assert_eq!(who.may_tend(above).err(), expected, "{who:?} {above:?}");
         }
     }
 

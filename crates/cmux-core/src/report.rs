@@ -127,12 +127,12 @@ pub enum Ask {
     InterruptAgent {
         id: AgentId,
     },
-    /// Watch over an agent that a person started in this pane, which carries its tags by now.
+    /// Watch over an agent that a person started in this pane, which carries its tags from then on.
     AdoptAgent {
         new: NewAgent,
         tagged: Tagged,
     },
-    /// Forget an agent that does not run.
+    /// Forget an agent that does not run, or that is a person's own.
     RemoveAgent {
         id: AgentId,
     },

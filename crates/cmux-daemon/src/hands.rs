@@ -73,7 +73,9 @@ impl Hands {
                 Some((agent.id, *run, Sighting::NotLaunched { why }))
             }
             // Nobody can say that it has ended, or was interrupted.
-            Action::EndAgent { .. } | Action::InterruptAgent { .. } => None,
+            Action::EndAgent { .. }
+            | Action::InterruptAgent { .. }
+            | Action::ForgetAgent { .. } => None,
             Action::ClearRun { agent, run } => Some((agent.id, *run, Sighting::Cleared)),
         };
         match (&self.agents, told) {
@@ -104,6 +106,7 @@ impl Hands {
             Action::LaunchAgent { .. }
             | Action::EndAgent { .. }
             | Action::InterruptAgent { .. }
+            | Action::ForgetAgent { .. }
             | Action::ClearRun { .. } => None,
         }
     }
@@ -130,6 +133,7 @@ fn thing_of(action: &Action) -> String {
         Action::LaunchAgent { agent, .. }
         | Action::EndAgent { agent, .. }
         | Action::InterruptAgent { agent, .. }
+        | Action::ForgetAgent { agent }
         | Action::ClearRun { agent, .. } => agent.id.to_string(),
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cmux_core::agent::{
-    Agent, AgentName, BadSetup, Doing, Intent, LifeState, Pid, Place, Setup, Sighting,
+    Agent, AgentName, BadSetup, Doing, Intent, LifeState, Pid, Place, Setup, Sighting, Tagged,
 };
 use cmux_core::digest::Digest;
 use cmux_core::event::Actor;
@@ -210,7 +210,9 @@ fn neither_an_agent_that_runs_nor_its_project_is_forgotten() {
     house.see(id, run, Sighting::Cleared);
     assert_eq!(house.stored(id).phase, Phase::Offline);
     assert_eq!(house.ask(remove_project.clone()), Err(Denied::Refused(has_agents)));
-    assert_eq!(house.ask(Ask::RemoveAgent { id }), Ok(Answer::Heard));
+    let (answer, actions) = house.asked(Ask::RemoveAgent { id });
+    assert_eq!(answer, Ok(Answer::Heard));
+    assert!(matches!(actions[..], [Action::ForgetAgent { .. }]), "{actions:?}");
     assert_eq!(house.read(wake_of(id)), None);
     assert_eq!(house.ask(remove_project), Ok(Answer::Heard));
 }
@@ -226,6 +228,37 @@ fn a_daemon_that_begins_plans_for_every_agent() {
         store.turn(|tx| wake::set(tx, &cmux_core::plan::Subject::Agent(id), None)).unwrap();
     });
     assert!(house.read(wake_of(id)).is_some());
+}
+
+#[test]
+fn a_pane_is_adopted_once_never_launched_and_forgotten_while_it_lives() {
+    let mut house = House::new();
+    let agent = AgentId::new(Ulid::from(7_u128));
+    let run = RunId::new(Ulid::from(8_u128));
+    let place = Place { server: "/tmp/tmux-1/default".to_owned(), pane: "%3".to_owned() };
+    let tagged = Tagged { agent, run, place, process: Pid { pid: 7, start: 1 } };
+    let adopt = |name: &str| Ask::AdoptAgent { new: new(name), tagged: tagged.clone() };
+    let adopted = house.agent(adopt("mine"));
+    assert!((adopted.id, adopted.adopted) == (agent, true), "{adopted:?}");
+    let again = house.ask(adopt("mine")).unwrap();
+    assert!(matches!(again, Answer::Agent { created: false, .. }), "{again:?}");
+    let taken = Refused::PaneTaken { pane: "%3".to_owned(), agent };
+    assert_eq!(house.ask(adopt("other")), Err(Denied::Refused(taken)));
+    let name = Refused::NameTaken(AgentName::new("mine").unwrap());
+    assert_eq!(house.ask(spawn(new("mine"))), Err(Denied::Refused(name)));
+    let never = Err(Denied::Refused(Refused::Adopted(AgentName::new("mine").unwrap())));
+    assert_eq!(house.ask(Ask::RestartAgent { id: agent }), never);
+    house.agent(Ask::WantAgent { id: agent, intent: Intent::Pause });
+    house.agent(Ask::WantAgent { id: agent, intent: Intent::Run });
+    let actions = house.see(agent, run, ended());
+    assert!(matches!(actions[..], [Action::ClearRun { .. }]), "{actions:?}");
+    assert!(house.see(agent, run, Sighting::Cleared).is_empty());
+    assert_eq!(house.ask(Ask::WantAgent { id: agent, intent: Intent::Run }), never);
+    // It is forgotten, and adopted anew under the same name.
+    for _ in 0..2 {
+        assert_eq!(house.ask(Ask::RemoveAgent { id: agent }), Ok(Answer::Heard));
+        house.agent(adopt("mine"));
+    }
 }
 
 fn wake_of(id: AgentId) -> impl FnOnce(View<'_>) -> Result<Option<()>, StoreError> {
@@ -312,6 +345,7 @@ impl House {
         assert_eq!(turn.left, []);
         let is_for_agent = |action: &Action| match action {
             Action::InterruptAgent { .. }
+            | Action::ForgetAgent { .. }
             | Action::LaunchAgent { .. }
             | Action::EndAgent { .. }
             | Action::ClearRun { .. } => true,

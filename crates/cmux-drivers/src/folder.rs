@@ -1,10 +1,11 @@
-//! Which project a folder belongs to.
+//! Which project a folder belongs to, and whether an agent can work in it.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use cmux_core::project::Found;
+use rustix::fs::{Access, access};
 
 /// Why no project was found.
 #[derive(Debug, thiserror::Error)]
@@ -13,6 +14,13 @@ pub enum FolderError {
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{} is not a folder", path.display())]
     NotFolder { path: PathBuf },
+    #[error("the folder {} is not there: make it, or name another", path.display())]
+    Gone { path: PathBuf },
+    #[error(
+        "the folder {} may not be read and entered by this user: `chmod u+rx` it, or name another",
+        path.display()
+    )]
+    Closed { path: PathBuf },
     #[error("the path {} is not UTF-8, and cmux cannot name it", path.display())]
     NotText { path: PathBuf },
 }
@@ -59,6 +67,28 @@ pub fn is_of(folder: &Path, root: &Path) -> bool {
     folder == root || folder.starts_with(&root) && is_own
 }
 
+/// Looks whether an agent could work in `folder`, and returns why not if it could not.
+pub fn enter(folder: &Path) -> Result<(), FolderError> {
+    match fs::metadata(folder) {
+        Ok(found) if found.is_dir() => {}
+        Ok(_) => return Err(FolderError::NotFolder { path: folder.to_owned() }),
+        Err(error) => return Err(unentered(folder, error)),
+    }
+    let entered = access(folder, Access::READ_OK | Access::EXEC_OK);
+    entered.map_err(|error| unentered(folder, error.into()))
+}
+
+fn unentered(folder: &Path, source: io::Error) -> FolderError {
+    let (path, kind) = (folder.to_owned(), source.kind());
+    if matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
+        FolderError::Gone { path }
+    } else if kind == io::ErrorKind::PermissionDenied {
+        FolderError::Closed { path }
+    } else {
+        FolderError::Unreadable { path, source }
+    }
+}
+
 /// Looks whether there is a folder at `root`. A look that fails says nothing.
 pub fn look(root: &Path) -> Option<Found> {
     match fs::metadata(root) {
@@ -72,6 +102,7 @@ pub fn look(root: &Path) -> Option<Found> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
     use std::process::Command;
 
     #[test]
@@ -132,6 +163,40 @@ mod tests {
         assert_eq!(look(nowhere), Some(Found::Nothing));
         assert_eq!(look(file.path()), Some(Found::Nothing));
         assert_eq!(look(Path::new("/")), Some(Found::Folder));
+    }
+
+    #[test]
+    fn a_folder_that_no_agent_can_work_in_is_told_with_the_reason() {
+        let tree = tempfile::tempdir().unwrap();
+        let top = tree.path();
+        fs::write(top.join("file"), "").unwrap();
+        let closed = top.join("closed");
+        fs::create_dir_all(closed.join("in")).unwrap();
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o600)).unwrap();
+        for (name, expected) in [
+            ("", None),
+            ("gone", Some("is not there")),
+            ("file", Some("is not a folder")),
+            ("file/in", Some("is not there")),
+        ] {
+            check_enter(&top.join(name), expected);
+        }
+        // Root may go everywhere.
+        if !rustix::process::geteuid().is_root() {
+            check_enter(&closed, Some("may not be read and entered"));
+            check_enter(&closed.join("in"), Some("may not be read and entered"));
+        }
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).unwrap();
+        check_enter(&closed, None);
+    }
+
+    #[track_caller]
+    fn check_enter(folder: &Path, expected: Option<&str>) {
+        let told = enter(folder).err().map(|error| error.to_string());
+        match expected {
+            None => assert_eq!(told, None),
+            Some(why) => assert!(told.as_ref().is_some_and(|it| it.contains(why)), "{told:?}"),
+        }
     }
 
     fn git(folder: &Path, arguments: &[&str]) {

@@ -14,6 +14,9 @@ use serde_json::json;
 
 use crate::{StoreError, Tx, View, damaged};
 
+/// How far up it is looked who launched an agent.
+const ABOVE_MAX: usize = 64;
+
 /// What is written of each agent. What it was launched with is written once.
 const SAVE: &str = "
     INSERT INTO agents (
@@ -124,6 +127,20 @@ pub fn of_project(view: View<'_>, project: &ProjectId) -> Result<Vec<Agent>, Sto
     let sql = "SELECT * FROM agents WHERE project = ?1 ORDER BY name";
     let mut query = view.db.prepare_cached(sql)?;
     query.query_and_then([project.as_str()], read)?.collect()
+}
+
+/// Returns who launched the agent `id`, who launched that one, and so on, as far as it is known.
+pub fn above(view: View<'_>, id: AgentId) -> Result<Vec<AgentId>, StoreError> {
+    let mut query = view.db.prepare_cached("SELECT parent FROM agents WHERE id = ?1")?;
+    let (mut above, mut next) = (Vec::new(), id);
+    while above.len() < ABOVE_MAX {
+        let mut rows = query.query([next.to_string()])?;
+        let Some(row) = rows.next()? else { break };
+        let Some(parent) = row.get::<_, Option<String>>(0)? else { break };
+        next = parent.parse().map_err(|bad| bad_row(&next.to_string(), bad))?;
+        above.push(next);
+    }
+    Ok(above)
 }
 
 /// Returns how many agents `project` has.

@@ -34,7 +34,7 @@ fn name() -> String {
 
 fn name_within() -> String {
     let either = |c: char| format!("[{}{c}]", c.to_ascii_uppercase());
-    let reserved = ["user", "operator", "cmux", "all"];
+    let reserved = ["user", "operator", "cmux", "all", "register"];
     let reserved: Vec<String> =
         reserved.iter().map(|word| word.chars().map(either).collect()).collect();
     format!("(?!({}|agt_{ULID})$)[A-Za-z][A-Za-z0-9_-]{{0,47}}", reserved.join("|"))

@@ -7,8 +7,8 @@ use crate::id::AgentId;
 /// The longest name that is taken, in characters.
 pub const NAME_MAX: usize = 48;
 
-/// What nobody may be called, as it is how others are spoken of.
-const RESERVED: [&str; 4] = ["user", "operator", "cmux", "all"];
+/// What nobody may be called, as it is how others are spoken of, or what is asked for in an agent's place.
+const RESERVED: [&str; 5] = ["user", "operator", "cmux", "all", "register"];
 
 /// What an agent is called in its project.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,7 +18,7 @@ pub struct AgentName(String);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` cannot be an agent's name: letters, digits, `-` and `_`, {NAME_MAX} at most, beginning with a \
-     letter, and not a word that means somebody else"
+     letter, and not a word that means something else"
 )]
 pub struct BadName(String);
 

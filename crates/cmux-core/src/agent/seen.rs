@@ -110,7 +110,8 @@ impl Agent {
             LifeState::Ended { .. } | LifeState::Over => return Err(Ignored::Over),
         };
         let mut agent = self.clone();
-        agent.life = Some(Life { state: self.after_the_end(place, now), ..life.clone() });
+        agent.life =
+            Some(Life { state: LifeState::Ended { place, deadline: now }, ..life.clone() });
         agent.word = None;
         let phase = match self.intent {
             Intent::Run if self.adopted => Phase::Offline,
@@ -151,15 +152,10 @@ impl Agent {
             Intent::Run => Phase::Down { retry_at },
             Intent::Stop | Intent::Pause => Phase::Offline,
         };
-        let life = Some(Life { state: self.after_the_end(None, now), ..life.clone() });
+        let state = LifeState::Ended { place: None, deadline: now };
+        let life = Some(Life { state, ..life.clone() });
         let agent = Agent { life, exits, word: None, ..self.clone() };
         Ok(agent.in_phase(phase, Some("the tmux server that it lived in is gone".into()), now))
-    }
-
-    /// Returns what is left to do of a life that has ended: to clear away what it left, unless that is a
-    /// person's own.
-    fn after_the_end(&self, place: Option<Place>, now: Timestamp) -> LifeState {
-        if self.adopted { LifeState::Over } else { LifeState::Ended { place, deadline: now } }
     }
 
     fn cleared(&self, life: &Life) -> Result<Agent, Ignored> {

@@ -87,6 +87,32 @@ fn whoever_asks_for_another_life_ends_the_present_one_and_that_is_no_crash() {
 }
 
 #[test]
+fn an_adopted_agent_ends_as_others_do_and_does_not_come_back_by_itself() {
+    let place = Place { server: "/tmp/tmux-1/default".to_owned(), pane: "%3".to_owned() };
+    let process = Pid { pid: 7, start: 1 };
+    let tagged = Tagged { agent: launching().id, run: run(1), place, process };
+    let agent = launching();
+    let (project, name, role) = (agent.project.clone(), agent.name.clone(), agent.role.clone());
+    let new = NewAgent { project, name, role, kind: agent.kind, parent: None, setup: setup() };
+    let adopted = Agent::adopted(tagged.agent, new, &tagged, NOW);
+    assert!(adopted.may_run() && adopted.may_be_forgotten());
+    let homeless = Sighting::Homeless { retry_at: LATER };
+    for (sighting, place) in [
+        (ended(), Some(tagged.place.clone())),
+        (Sighting::Missing, Some(tagged.place)),
+        (homeless, None),
+    ] {
+        let over = see(&adopted, sighting);
+        assert_eq!((&over.phase, &over.exits), (&Phase::Offline, &Exits::default()));
+        // Its tags are taken back.
+        let expected = LifeState::Ended { place, deadline: NOW };
+        assert_eq!(over.life.as_ref().map(|life| &life.state), Some(&expected));
+        assert!(!over.may_run() && over.may_be_forgotten());
+    }
+    assert!(!alive().may_be_forgotten() && see(&alive(), ended()).may_run());
+}
+
+#[test]
 fn an_agent_is_the_one_that_is_asked_for_if_all_that_was_said_is_the_same() {
     let agent = launching();
     let (project, name) = (agent.project.clone(), agent.name.clone());
@@ -157,8 +183,10 @@ fn names_are_words_that_mean_nobody_else() {
         assert!(AgentName::new(name).is_ok(), "{name}");
     }
     let long = "x".repeat(NAME_MAX + 1);
-    for name in ["", "1a", "-a", "a b", "ä", "user", "User", "cmux", "a/b", "a;b", "a@b", &long, ID]
-    {
+    for name in [
+        "", "1a", "-a", "a b", "ä", "user", "User", "cmux", "register", "a/b", "a;b", "a@b", &long,
+        ID,
+    ] {
         assert!(AgentName::new(name).is_err(), "{name}");
     }
 }

@@ -244,6 +244,9 @@ mod tests {
             (Agent { intent: Intent::Pause, ..alive() }, ""),
             (Agent { intent: Intent::Stop, ..alive() }, "end"),
             (see(&alive(), ended()), "clear"),
+            (Agent { adopted: true, ..agent() }, ""),
+            (Agent { adopted: true, intent: Intent::Stop, ..alive() }, "end"),
+            (Agent { adopted: true, ..see(&alive(), ended()) }, "clear"),
         ] {
             let names: Vec<&str> = actions(&agent, NOW).iter().map(name_of).collect();
             assert_eq!(names.join(" "), expected, "{:?} {:?}", agent.intent, agent.phase);
@@ -367,6 +370,7 @@ mod tests {
                             vec![Sighting::Cleared]
                         }
                         Action::InterruptAgent { .. }
+                        | Action::ForgetAgent { .. }
                         | Action::LookAtProject { .. }
                         | Action::TakeSnapshot { .. } => vec![],
                     };
@@ -406,6 +410,7 @@ mod tests {
             Action::EndAgent { .. } => "end",
             Action::ClearRun { .. } => "clear",
             Action::InterruptAgent { .. } => "interrupt",
+            Action::ForgetAgent { .. } => "forget",
             Action::LookAtProject { .. } | Action::TakeSnapshot { .. } => "other",
         }
     }

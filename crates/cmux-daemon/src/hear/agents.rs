@@ -54,6 +54,13 @@ pub(super) fn want(
     now: Timestamp,
 ) -> Result<Heard, StoreError> {
     let Some(agent) = agents::find(tx.view(), id)? else { return Ok(missing(id)) };
+    let is_possible = match intent {
+        Intent::Run => agent.may_run(),
+        Intent::Pause | Intent::Stop => true,
+    };
+    if !is_possible {
+        return Ok(Heard::refused(Refused::Adopted(agent.name)));
+    }
     let asked = agent.asked(intent, now);
     change(tx, actor, agent, asked, intent.name(), now)
 }
@@ -94,7 +101,7 @@ fn change(
     Ok(touched(after, false))
 }
 
-/// Forgets an agent of whose life nothing is left.
+/// Forgets an agent of whose life nothing is left, or nothing that is cmux's.
 pub(super) fn remove(
     tx: &mut Tx<'_>,
     actor: &Actor,
@@ -102,13 +109,14 @@ pub(super) fn remove(
     now: Timestamp,
 ) -> Result<Heard, StoreError> {
     let Some(agent) = agents::find(tx.view(), id)? else { return Ok(missing(id)) };
-    if agent.present_life().is_some() {
+    if !agent.may_be_forgotten() {
         return Ok(Heard::refused(Refused::AgentRuns(agent.name)));
     }
     agents::remove(tx, id)?;
     let removed = event(&agent, What::AgentRemoved { name: agent.name.to_string() });
     tx.append(&Event { actor: actor.clone(), ..removed }, now)?;
-    Ok(Heard::new([Subject::Agent(id)]))
+    let actions = vec![Action::ForgetAgent { agent: Box::new(agent) }];
+    Ok(Heard { actions, ..Heard::new([Subject::Agent(id)]) })
 }
 
 /// What is seen of another life, too late or twice changes nothing.
@@ -189,6 +197,6 @@ pub(super) fn touched(agent: Agent, created: bool) -> Heard {
     Heard { answer: Ok(answer(agent, created)), touched, actions: Vec::new() }
 }
 
-fn answer(agent: Agent, created: bool) -> Answer {
+pub(super) fn answer(agent: Agent, created: bool) -> Answer {
     Answer::Agent { agent: Box::new(agent), created }
 }

@@ -13,7 +13,7 @@ use cmux_core::run::RunToken;
 use cmux_core::time::Timestamp;
 use cmux_store::{StoreError, Tx, agents, projects, runs};
 
-use super::agents::{remember, touched};
+use super::agents::{answer, remember, touched};
 use crate::hear::Heard;
 
 /// How much later each agent comes back than the one before, when all lost their server, in milliseconds.
@@ -23,7 +23,7 @@ const APART_MS: i64 = 200;
 const SUPERVISOR: &str = "supervisor";
 const WORKER: &str = "worker";
 
-/// Takes a pane that a person started for an agent.
+/// Takes a pane that a person started for an agent. Asking twice is asking once.
 pub(super) fn adopt(
     tx: &mut Tx<'_>,
     actor: &Actor,
@@ -38,7 +38,11 @@ pub(super) fn adopt(
         return Ok(Heard::refused(Refused::NoProject(new.project.clone())));
     }
     if let Some(there) = agents::find_by_name(tx.view(), &new.project, new.name.as_str())? {
-        return Ok(Heard::refused(Refused::NameTaken(there.name)));
+        let is_it = there.adopted && there.kind == new.kind && lives_in(&there, tagged);
+        return Ok(match is_it {
+            true => Heard::told(answer(there, false)),
+            false => Heard::refused(Refused::NameTaken(there.name)),
+        });
     }
     let living = agents::in_server(tx.view(), &tagged.place.server)?;
     if let Some(there) = living.iter().find(|it| lives_in(it, tagged)) {

@@ -267,6 +267,9 @@ impl World {
             }
             Action::LaunchAgent { agent, run } => agent::is_in(view, agent.id, *run, "launching"),
             Action::InterruptAgent { .. } => Ok(true),
+            Action::ForgetAgent { agent } => {
+                Ok(cmux_store::agents::find(view, agent.id)?.is_none())
+            }
             Action::EndAgent { agent, run } => agent::is_in(view, agent.id, *run, "ending"),
             Action::ClearRun { agent, run } => agent::is_in(view, agent.id, *run, "ended"),
         });
@@ -310,7 +313,7 @@ impl World {
                 vec![Report::SnapshotDone { snapshot, outcome: Ok(copied) }]
             }
             Action::LaunchAgent { agent, run } => self.lives.launch(&agent, run, self.now),
-            Action::InterruptAgent { .. } => Vec::new(),
+            Action::InterruptAgent { .. } | Action::ForgetAgent { .. } => Vec::new(),
             Action::EndAgent { agent, run } => self.lives.end(agent.id, run),
             Action::ClearRun { agent, run } => self.lives.clear(agent.id, run),
         };

@@ -149,6 +149,23 @@ fn agents_are_listed_by_project_by_page_and_by_what_is_left_of_them() {
 }
 
 #[test]
+fn it_is_known_who_is_above_an_agent_as_far_as_they_are_there() {
+    let world = World::new();
+    let mut store = open(&world);
+    do_in_turn(&mut store, |tx| {
+        for (n, parent) in [(1, None), (2, Some(1)), (3, Some(2)), (5, Some(4))] {
+            let agent = Agent { parent: parent.map(id), ..agent(n, &format!("a{n}")) };
+            agents::save(tx, &agent)?;
+        }
+        Ok(())
+    });
+    for (n, expected) in [(1, vec![]), (2, vec![1]), (3, vec![2, 1]), (5, vec![4]), (9, vec![])] {
+        let expected: Vec<AgentId> = expected.into_iter().map(id).collect();
+        assert_eq!(agents::above(store.view(), id(n)).unwrap(), expected, "{n}");
+    }
+}
+
+#[test]
 fn an_agent_is_woken_for_by_its_own_name() {
     let world = World::new();
     let mut store = open(&world);
