@@ -39,6 +39,7 @@ use crate::readers::Readers;
 use crate::refusals::{self, Refusals};
 use crate::room::Disk;
 use crate::serve::{Doors, House};
+use crate::shelf::Shelf;
 use crate::spool;
 
 /// How many actions may wait for the hands.
@@ -332,8 +333,8 @@ async fn awaken(life: &Life, disk: Disk, files_max: Option<u64>) -> Result<Optio
     let started = inbox::start(kit).map_err(|error| Failure::Environment(error.to_string()));
     let (inbox, signs, end) = started?;
     let readers = Readers::of(&home.database());
-    let kinds = life.settings.kinds.clone();
-    let keeper = keeper::start(Desk::new(home, &inbox, &readers, kinds, files_max, clock));
+    let kinds = Arc::new(Shelf::of(home.agents(), life.settings.kinds.clone()));
+    let keeper = keeper::start(Desk::new(home, &inbox, &readers, &kinds, files_max, clock));
     let hands = Hands {
         inbox: inbox.clone(),
         database: home.database(),

@@ -7,11 +7,13 @@ mod gate;
 mod health;
 pub(crate) mod hooks;
 mod kinds;
+mod launchable;
 mod metrics;
 mod openapi;
 mod pages;
 pub(crate) mod problem;
 mod projects;
+mod register;
 mod routes;
 mod secrets;
 mod sessions;
@@ -33,9 +35,8 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Bytes;
 use axum::middleware::from_fn_with_state;
-use cmux_core::kind::Kind;
 use cmux_core::report::{Answer, Report};
-use cmux_core::settings::{KindSettings, Limits, Settings, WebhookSource};
+use cmux_core::settings::{Limits, Settings, WebhookSource};
 use cmux_core::time::Timestamp;
 use cmux_core::visit::Names;
 use cmux_drivers::home::Home;
@@ -57,6 +58,7 @@ use crate::kernel::Denied;
 use crate::ranks::HookRanks;
 use crate::readers::Readers;
 use crate::refusals::Refusals;
+use crate::shelf::Shelf;
 use crate::turnstile::Turnstile;
 use crate::who::{Site, cookie_name};
 
@@ -77,7 +79,7 @@ pub(crate) struct App {
     pub(crate) is_secure: bool,
     pub(crate) limits: Limits,
     pub(crate) webhooks: BTreeMap<String, WebhookSource>,
-    pub(crate) kinds: BTreeMap<Kind, KindSettings>,
+    pub(crate) kinds: Arc<Shelf>,
     pub(crate) ranks: Arc<HookRanks>,
     /// Which kinds of agents were on this machine when they were last looked for.
     pub(crate) found: Finding<Vec<Found>>,
@@ -159,6 +161,7 @@ impl App {
         ways_out: WaysOut,
     ) -> App {
         let port = facts.port;
+        let kinds = Arc::new(Shelf::of(facts.home.agents(), settings.kinds.clone()));
         let document = openapi::document(&routes::all(), &facts.version, &cookie_name(port));
         App {
             site: Site::of(&facts.home),
@@ -171,8 +174,8 @@ impl App {
             is_secure: settings.tls.is_some(),
             limits: settings.limits,
             webhooks: settings.webhooks.clone(),
-            kinds: settings.kinds.clone(),
-            ranks: Arc::new(HookRanks::of(facts.home.agents(), settings.kinds.clone())),
+            ranks: Arc::new(HookRanks::of(kinds.clone())),
+            kinds,
             found: Finding::nothing(),
             turnstile: Turnstile::default(),
             refusals,

@@ -3,6 +3,7 @@
 //! It decides nothing: what is to be done comes from the kernel, and what is seen goes to it. What it
 //! knows can be lost at any time; a survey finds it again.
 
+mod adopt;
 mod clear;
 mod desk;
 mod house;
@@ -33,7 +34,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{error, warn};
 
-pub(crate) use self::desk::Desk;
+pub(crate) use self::desk::{Desk, path};
 pub(crate) use self::house::House;
 pub(crate) use self::watch::Known;
 use self::worker::{Job, Worker};
@@ -73,6 +74,10 @@ enum Order {
     House { server: PathBuf, reply: oneshot::Sender<Option<House>> },
     /// Somebody wants to talk to an agent's worker.
     Tell { agent: AgentId, job: Job },
+    /// A pane of a person's server is an agent's from now on, or is not any more.
+    Adopt(adopt::Order),
+    /// No agent lives in this server of a person's any more.
+    Vacant { server: PathBuf },
 }
 
 /// A way to the keeper.
@@ -206,6 +211,12 @@ impl Keeper {
                     let _ = worker.try_send(job);
                 }
             }
+            Order::Adopt(order) => self.adopt(order).await,
+            Order::Vacant { server } => {
+                if !self.lives.values().any(|it| *it == server) {
+                    self.houses.remove(&server);
+                }
+            }
         }
     }
 
@@ -214,8 +225,9 @@ impl Keeper {
             Action::LaunchAgent { agent, run } => match self.place(&agent) {
                 Ok(house) => {
                     self.lives.insert(agent.id, house.socket().to_owned());
-                    let is_other =
-                        |it: &&House| it.project == agent.project && it.socket() != house.socket();
+                    let is_other = |it: &&House| {
+                        it.project.as_ref() == Some(&agent.project) && it.socket() != house.socket()
+                    };
                     let others = self.houses.values().filter(is_other).cloned().collect();
                     self.tell(agent.id, Job::Launch { agent, run, house, others }).await;
                 }
@@ -231,6 +243,10 @@ impl Keeper {
             Action::ClearRun { agent, run } => {
                 let houses = self.houses_of(&agent);
                 self.tell(agent.id, Job::Clear { agent, run, houses }).await;
+            }
+            Action::ForgetAgent { agent } => {
+                let house = self.house_of(&agent);
+                self.tell(agent.id, Job::Forget { agent, house }).await;
             }
             Action::LookAtProject { .. } | Action::TakeSnapshot { .. } => {}
         }
@@ -277,7 +293,7 @@ impl Keeper {
         if let Some(house) = self.houses.get(server.socket()) {
             return Some(house.clone());
         }
-        let house = House::open(server, project.clone(), &self.desk, self.orders.clone());
+        let house = House::open(server, Some(project.clone()), &self.desk, self.orders.clone());
         self.houses.insert(house.socket().to_owned(), house.clone());
         Some(house)
     }
@@ -290,6 +306,9 @@ impl Keeper {
             LifeState::Launching | LifeState::Over => None,
         }?;
         let socket = Path::new(&place.server);
+        if agent.adopted {
+            return self.visit(socket);
+        }
         for number in 1..=SERVERS_MAX {
             if self.desk.socket(&agent.project, number).ok()? == socket {
                 return self.open(&agent.project, number);
@@ -304,7 +323,8 @@ impl Keeper {
         if let Some(house) = known {
             return vec![house];
         }
-        self.houses.values().filter(|house| house.project == agent.project).cloned().collect()
+        let is_its = |house: &&House| house.project.as_ref() == Some(&agent.project);
+        self.houses.values().filter(is_its).filter(|_| !agent.adopted).cloned().collect()
     }
 
     /// Tells each worker how its pane is.

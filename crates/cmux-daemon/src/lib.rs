@@ -19,6 +19,7 @@ mod readers;
 mod refusals;
 pub mod room;
 mod serve;
+mod shelf;
 mod spool;
 mod steady;
 mod tenure;

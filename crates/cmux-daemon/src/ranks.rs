@@ -1,33 +1,31 @@
 //! How far the hooks of each kind are believed, as its manifest ranks its witnesses.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::sync::Arc;
 
 use cmux_core::hook::Ranks;
-use cmux_core::kind::{Kind, Witness};
-use cmux_core::settings::KindSettings;
+use cmux_core::kind::Witness;
 use cmux_drivers::kinds::{Kinds, Known};
 use tokio::sync::OnceCell;
 use tokio::task::spawn_blocking;
 
+use crate::shelf::Shelf;
+
 /// The ranks of all kinds, which are read when they are first asked for.
 #[derive(Debug)]
 pub(crate) struct HookRanks {
-    /// The folder of the user's manifests.
-    folder: PathBuf,
-    settings: BTreeMap<Kind, KindSettings>,
+    kinds: Arc<Shelf>,
     ranks: OnceCell<Ranks>,
 }
 
 impl HookRanks {
-    pub(crate) fn of(folder: PathBuf, settings: BTreeMap<Kind, KindSettings>) -> HookRanks {
-        HookRanks { folder, settings, ranks: OnceCell::new() }
+    pub(crate) fn of(kinds: Arc<Shelf>) -> HookRanks {
+        HookRanks { kinds, ranks: OnceCell::new() }
     }
 
     pub(crate) async fn get(&self) -> Ranks {
         let read = || async {
-            let (folder, settings) = (self.folder.clone(), self.settings.clone());
-            let read = spawn_blocking(move || read(&Kinds::load(&folder, &settings)));
+            let kinds = self.kinds.clone();
+            let read = spawn_blocking(move || read(&kinds.kinds()));
             read.await.unwrap_or_default()
         };
         self.ranks.get_or_init(read).await.clone()
@@ -44,6 +42,7 @@ fn read(kinds: &Kinds) -> Ranks {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::path::Path;
 
     use super::*;

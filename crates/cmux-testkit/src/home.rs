@@ -11,6 +11,58 @@ use tempfile::TempDir;
 
 use crate::daemon::Daemon;
 
+/// A kind of agent that never runs.
+pub const GHOST: &str = "ghost";
+
+const GHOST_MANIFEST: &str = r#"
+kind = "ghost"
+title = "Ghost"
+witnesses = ["screen"]
+
+[find]
+built_in = true
+install = "it is never seen"
+
+[launch]
+session = "theirs"
+command = ["{pid}"]
+role = []
+
+[launch.ask]
+args = []
+
+[prompt]
+frame = ["mark"]
+mark = ["ghost>"]
+cursor = true
+below_max = 0
+
+[[rules]]
+name = "prompt"
+phase = "idle"
+region = "last 1"
+prompt = true
+any = ["^ghost>"]
+
+[keys]
+paste = "plain"
+submit = ["Enter"]
+interrupt = ["C-c"]
+empty = ["C-u"]
+exit = "quit"
+
+[cannot]
+resume = "it remembers nothing"
+clear = "there is nothing to clear"
+compact = "there is nothing to shorten"
+hooks = "it has none"
+block = "it has no hooks"
+transcript = "it keeps none"
+status = "it does not say how it is"
+title = "it sets none"
+api = "it has none"
+"#;
+
 /// A home that is gone with the test, and with it every process that was started in it.
 #[derive(Debug)]
 pub struct TestHome {
@@ -101,6 +153,14 @@ impl TestHome {
     {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(question(self.client()))
+    }
+
+    /// Adds a kind of agent called [`GHOST`] that is there and never runs: what it would be started with
+    /// cannot be told.
+    pub fn add_ghost(&self) {
+        let folder = self.root().join("agents");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("ghost.toml"), GHOST_MANIFEST).unwrap();
     }
 
     /// Returns the number that is noted in a lock of this home, such as `cmux.lock`.

@@ -12,6 +12,7 @@ use cmux_core::principal::{Denial, Need, Principal};
 use cmux_core::project::ProjectId;
 use cmux_core::report::{Answer, Ask, NewAgent, Refused, Report};
 use cmux_core::time::Timestamp;
+use cmux_drivers::tmux::TmuxError;
 use cmux_store::{agents, projects};
 use cmux_wire::agent as wire;
 use cmux_wire::project;
@@ -22,6 +23,7 @@ use serde::Deserialize;
 use crate::http::App;
 use crate::http::extract::{Body, Named, Query};
 use crate::http::gate::Caller;
+use crate::http::launchable;
 use crate::http::problem::Oops;
 use crate::http::projects::parse as parse_project;
 use crate::http::sessions::unexpected;
@@ -117,6 +119,11 @@ pub(crate) async fn spawn(
         permanent: new.permanent,
     };
     let new = NewAgent { project, name, role: new.role, kind: new.kind, parent, setup };
+    new.check().map_err(|bad| Denied::Refused(bad.into()))?;
+    // Asking twice is asking once, whatever has become of the machine since.
+    if !is_there(&app, new.project.clone(), new.name.clone()).await? {
+        launchable::check(&app, &new.kind, &new.setup.cwd).await?;
+    }
     let (agent, created) = ask(&app, &caller, Ask::SpawnAgent { new }).await?;
     let status = if created { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, agent))
@@ -128,8 +135,13 @@ pub(crate) async fn remove(
     Named(name): Named<String>,
     Query(place): Query<Where>,
 ) -> Result<StatusCode, Oops> {
-    let id = find(&app, &caller, &name, &place).await?.id;
-    let ask = Ask::RemoveAgent { id };
+    let agent = tended(&app, &caller, &name, &place).await?;
+    let ask = Ask::RemoveAgent { id: agent.id };
+    if agent.adopted && agent.present_life().is_some() {
+        // Before it is forgotten where they are: nothing of cmux stays in a person's tmux.
+        let released = app.keeper().await?.release(agent).await;
+        released.map_err(|error| unreleased(&error))?;
+    }
     app.ask(Report::Asked { actor: caller.actor(), ask }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -140,7 +152,7 @@ pub(crate) async fn restart(
     Named(name): Named<String>,
     Query(place): Query<Where>,
 ) -> Result<Json<wire::Agent>, Oops> {
-    let id = find(&app, &caller, &name, &place).await?.id;
+    let id = tended(&app, &caller, &name, &place).await?.id;
     Ok(ask(&app, &caller, Ask::RestartAgent { id }).await?.0)
 }
 
@@ -168,7 +180,7 @@ pub(crate) async fn interrupt(
     Named(name): Named<String>,
     Query(place): Query<Where>,
 ) -> Result<Json<wire::Agent>, Oops> {
-    let id = find(&app, &caller, &name, &place).await?.id;
+    let id = tended(&app, &caller, &name, &place).await?.id;
     Ok(ask(&app, &caller, Ask::InterruptAgent { id }).await?.0)
 }
 
@@ -188,7 +200,7 @@ async fn want(
     place: &Where,
     intent: Intent,
 ) -> Result<Json<wire::Agent>, Oops> {
-    let id = find(app, caller, name, place).await?.id;
+    let id = tended(app, caller, name, place).await?.id;
     Ok(ask(app, caller, Ask::WantAgent { id, intent }).await?.0)
 }
 
@@ -229,6 +241,41 @@ pub(crate) async fn find(
     found.ok_or_else(|| Oops::not_found(detail()))
 }
 
+/// Returns the agent that is called so, if the caller may tend it.
+pub(crate) async fn tended(
+    app: &App,
+    caller: &Caller,
+    called: &str,
+    place: &Where,
+) -> Result<Agent, Oops> {
+    let agent = find(app, caller, called, place).await?;
+    let id = agent.id;
+    let above = app.read(move |view| agents::above(view, id)).await?;
+    match (caller.0.may_tend(&above), &caller.0) {
+        (Ok(()), _) => Ok(agent),
+        (Err(_), Principal::Agent { .. }) => {
+            let detail = format!(
+                "an agent may tend those that it launched, and `{}` is not one of them: the person may",
+                agent.name
+            );
+            Err(Oops::new(StatusCode::FORBIDDEN, "not-allowed", detail))
+        }
+        (Err(denial), who) => Err(Oops::denied(denial, who, Need::Operate)),
+    }
+}
+
+/// Returns whether there is an agent of that name.
+async fn is_there(app: &App, project: ProjectId, name: AgentName) -> Result<bool, Oops> {
+    let found = app.read(move |view| agents::find_by_name(view, &project, name.as_str())).await?;
+    Ok(found.is_some())
+}
+
+/// Says that an adopted agent still carries its tags, and so is not forgotten.
+fn unreleased(error: &TmuxError) -> Oops {
+    let detail = format!("its pane could not be freed, so it is not forgotten: {error}. Try again");
+    Oops::new(StatusCode::SERVICE_UNAVAILABLE, "terminal-unseen", detail)
+}
+
 /// Returns the project that is looked in: the one that is wanted, if the caller may know of it.
 fn within(Caller(principal): &Caller, wanted: Option<&str>) -> Result<Option<ProjectId>, Oops> {
     let wanted = wanted.map(parse_project).transpose()?;
@@ -240,7 +287,7 @@ fn within(Caller(principal): &Caller, wanted: Option<&str>) -> Result<Option<Pro
 }
 
 /// Returns the root of `project`, which must be there.
-async fn require_project(app: &App, project: ProjectId) -> Result<String, Oops> {
+pub(crate) async fn require_project(app: &App, project: ProjectId) -> Result<String, Oops> {
     let wanted = project.clone();
     let found = app.read(move |view| projects::find(view, &wanted)).await?;
     let missing = || Oops::from(Denied::Refused(Refused::NoProject(project)));

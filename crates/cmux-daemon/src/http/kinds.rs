@@ -24,10 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 pub(crate) async fn list(State(app): State<Arc<App>>) -> Result<Json<wire::Kinds>, Oops> {
     let oops = |error: JoinError| Oops::internal("kinds", &error);
-    let (folder, settings) = (app.facts.home.agents(), app.kinds.clone());
-    // Manifests are read each time, so that a person who mends one sees it.
-    let kinds = spawn_blocking(move || Kinds::load(&folder, &settings)).await.map_err(oops)?;
-    let kinds = Arc::new(kinds);
+    let shelf = app.kinds.clone();
+    let kinds = spawn_blocking(move || shelf.kinds()).await.map_err(oops)?;
     let looked = kinds.clone();
     let look = || async { spawn_blocking(move || looked.look(&path())).await.unwrap_or_default() };
     // Whoever has told nothing by then has no version.

@@ -1,7 +1,7 @@
 //! The list of all routes: how each is called, what it needs, and what it says.
 
 use cmux_core::principal::Need;
-use cmux_wire::agent::{self, Agent, Agents, NewAgent, Place};
+use cmux_wire::agent::{self, Agent, Agents, NewAgent, Place, Register};
 use cmux_wire::daemon::{DaemonStatus, Status, Stopping};
 use cmux_wire::event::Events;
 use cmux_wire::health::Health;
@@ -21,8 +21,8 @@ use serde_json::Value;
 
 use crate::http::table::{Route, delete, get, post, show_document};
 use crate::http::{
-    agents, events, health, hooks, kinds, metrics, pages, projects, sessions, status, store,
-    stream, terminal, tokens, trust, webhooks, whoami, why,
+    agents, events, health, hooks, kinds, metrics, pages, projects, register, sessions, status,
+    store, stream, terminal, tokens, trust, webhooks, whoami, why,
 };
 
 /// Returns every route there is.
@@ -35,6 +35,7 @@ pub(crate) fn all() -> Vec<Route> {
         project_routes(),
         kind_routes(),
         agent_routes(),
+        tend_routes(),
         view_routes(),
         hook_routes(),
         log_routes(),
@@ -241,11 +242,6 @@ fn project_routes() -> Vec<Route> {
 }
 
 fn agent_routes() -> Vec<Route> {
-    let of_one = |route: Route| route.names(agent::id_or_name()).query::<agents::Where>();
-    let asked = |route: Route, says| {
-        let route = of_one(route).needs(Need::Operate).says(says);
-        route.answers::<Agent>(200, "The agent, as it is wanted from now on.")
-    };
     vec![
         get("/api/agents", "listAgents", agents::list)
             .needs(Need::Read)
@@ -263,58 +259,88 @@ fn agent_routes() -> Vec<Route> {
             .takes::<NewAgent>()
             .answers::<Agent>(201, "The agent, which is new.")
             .answers::<Agent>(200, "The agent, which was there already.")
-            .refuses(&[404, 409]),
-        of_one(get("/api/agents/{id}", "showAgent", agents::show))
+            .refuses(&[404, 409, 422]),
+        post("/api/agents/register", "adoptAgent", register::adopt)
+            .needs(Need::Person)
+            .says(
+                "Adopts a pane that a person started in a tmux of their own: it is watched over, and \
+                 never launched. To ask for the same one again changes nothing.",
+            )
+            .takes::<Register>()
+            .answers::<Agent>(201, "The agent, which is new.")
+            .answers::<Agent>(200, "The agent, which was there already.")
+            .refuses(&[404, 409, 422]),
+        of_agent(get("/api/agents/{id}", "showAgent", agents::show))
             .needs(Need::Read)
             .says("One agent, by its id or by its name in a project.")
             .answers::<Agent>(200, "The agent."),
-        of_one(delete("/api/agents/{id}", "removeAgent", agents::remove))
-            .needs(Need::Operate)
-            .says("Forgets an agent of which nothing runs.")
+        of_agent(get("/api/agents/{id}/why", "explainAgent", why::show))
+            .needs(Need::Read)
+            .says("Tells which witness said what of an agent, and which of them decided.")
+            .answers::<Why>(200, "Who said what."),
+        of_agent(get("/api/agents/{id}/place", "placeAgent", agents::place))
+            .needs(Need::Person)
+            .says("Tells where in tmux an agent is, to whoever wants to go there.")
+            .answers::<Place>(200, "Where it is.")
+            .refuses(&[409]),
+    ]
+}
+
+/// Returns what is asked of one agent by whoever may tend it: who may operate, and agents for those that
+/// they launched.
+fn tend_routes() -> Vec<Route> {
+    let asked = |route: Route, says| {
+        let route = of_agent(route).needs(Need::Send).says(says);
+        route.answers::<Agent>(200, "The agent, as it is wanted from now on.").refuses(&[409])
+    };
+    vec![
+        of_agent(delete("/api/agents/{id}", "removeAgent", agents::remove))
+            .needs(Need::Send)
+            .says(
+                "Forgets an agent of which nothing runs, or one that was adopted, which goes on. An \
+                 agent may do so to those that it launched.",
+            )
             .answers_nothing(204, "It is forgotten.")
             .refuses(&[409]),
         asked(
             post("/api/agents/{id}/restart", "restartAgent", agents::restart),
-            "Ends an agent's life, if it has one, and begins another.",
+            "Ends an agent's life, if it has one, and begins another. An agent may do so to those \
+             that it launched.",
         ),
         asked(
             post("/api/agents/{id}/pause", "pauseAgent", agents::pause),
-            "Leaves an agent as it is: nothing is delivered to it, and it is not brought back.",
+            "Leaves an agent as it is: nothing is delivered to it, and it is not brought back. An \
+             agent may do so to those that it launched.",
         ),
         asked(
             post("/api/agents/{id}/resume", "resumeAgent", agents::resume),
-            "Has an agent run: after a pause, a stop, or too many ends.",
+            "Has an agent run: after a pause, a stop, or too many ends. An agent may do so to those \
+             that it launched.",
         ),
         asked(
             post("/api/agents/{id}/interrupt", "interruptAgent", agents::interrupt),
-            "Has an agent stop in what it does now.",
-        )
-        .refuses(&[409]),
+            "Has an agent stop in what it does now. An agent may do so to those that it launched.",
+        ),
         asked(
             post("/api/agents/{id}/stop", "stopAgent", agents::stop),
-            "Ends an agent, and leaves it so.",
+            "Ends an agent, and leaves it so. An agent may do so to those that it launched.",
         ),
     ]
 }
 
 fn view_routes() -> Vec<Route> {
     vec![
-        get("/api/agents/{id}/why", "explainAgent", why::show)
-            .names(agent::id_or_name())
-            .query::<agents::Where>()
-            .needs(Need::Read)
-            .says("Tells which witness said what of an agent, and which of them decided.")
-            .answers::<Why>(200, "Who said what."),
         get("/api/agents/{id}/terminal", "showTerminal", terminal::show)
             .names(agent::id_or_name())
             .query::<terminal::Wanted>()
-            .needs(Need::Operate)
-            .says("What is on an agent's screen, and what has scrolled off it.")
+            .needs(Need::Send)
+            .says(
+                "What is on an agent's screen, and what has scrolled off it. An agent may see those of \
+                 whom it launched.",
+            )
             .answers::<Terminal>(200, "The terminal.")
             .refuses(&[409]),
-        get("/api/agents/{id}/terminal/ws", "followTerminal", terminal::follow)
-            .names(agent::id_or_name())
-            .query::<agents::Where>()
+        of_agent(get("/api/agents/{id}/terminal/ws", "followTerminal", terminal::follow))
             .needs(Need::Operate)
             .says(
                 "An agent's terminal as a WebSocket: first the screen, then every byte as it comes. A \
@@ -322,14 +348,12 @@ fn view_routes() -> Vec<Route> {
             )
             .answers_nothing(101, "A WebSocket. What is in binary messages is for a terminal.")
             .refuses(&[409, 426]),
-        get("/api/agents/{id}/place", "placeAgent", agents::place)
-            .names(agent::id_or_name())
-            .query::<agents::Where>()
-            .needs(Need::Person)
-            .says("Tells where in tmux an agent is, to whoever wants to go there.")
-            .answers::<Place>(200, "Where it is.")
-            .refuses(&[409]),
     ]
+}
+
+/// Returns a route about one agent, by its id or by its name in a project.
+fn of_agent(route: Route) -> Route {
+    route.names(agent::id_or_name()).query::<agents::Where>()
 }
 
 fn kind_routes() -> Vec<Route> {

@@ -28,7 +28,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::debug;
 
 use crate::http::App;
-use crate::http::agents::{Where, find, place_of};
+use crate::http::agents::{Where, find, place_of, tended};
 use crate::http::extract::{Named, Query};
 use crate::http::gate::Caller;
 use crate::http::problem::Oops;
@@ -90,7 +90,7 @@ pub(crate) async fn show(
         let detail = format!("`lines` is a number from 1 to {}", screen::LINES_MAX);
         return Err(Oops::bad_request(detail));
     }
-    let agent = find(&app, &caller, &name, &Where { project: wanted.project }).await?;
+    let agent = tended(&app, &caller, &name, &Where { project: wanted.project }).await?;
     let (house, pane, _, _) = home_of(&app, &agent).await?;
     let control = house.control().await.map_err(|error| unseen(&error))?;
     let history = lines.unwrap_or(0);
@@ -126,6 +126,17 @@ fn unseen(error: &TmuxError) -> Oops {
     Oops::new(StatusCode::SERVICE_UNAVAILABLE, "terminal-unseen", error.to_string())
 }
 
+/// Says that the terminal of an adopted agent is not streamed: to do so changes the tmux that it is in.
+fn unstreamed(agent: &Agent) -> Oops {
+    let name = &agent.name;
+    let detail = format!(
+        "`{name}` was adopted and lives in your own tmux, in which cmux changes nothing, so its terminal \
+         cannot be followed here: `cmux agent output {name}` shows it, `cmux agent attach {name}` goes \
+         there"
+    );
+    Oops::new(StatusCode::CONFLICT, "adopted", detail)
+}
+
 fn say(seen: &Screen, lines: Option<u32>) -> wire::Terminal {
     let text = String::from_utf8_lossy(&seen.content);
     let all: Vec<&str> = text.lines().collect();
@@ -154,6 +165,9 @@ pub(crate) async fn follow(
     let upgrade = upgrade
         .map_err(|why| Oops::new(StatusCode::UPGRADE_REQUIRED, "no-websocket", why.body_text()))?;
     let (house, pane, process, run) = home_of(&app, &agent).await?;
+    if house.is_persons() {
+        return Err(unstreamed(&agent));
+    }
     let stream = Stream::open(house.server(), pane, HISTORY, ANSWER_WITHIN).await;
     let stream = stream.map_err(|error| unseen(&error))?;
     let readers = app.awakened().await?.readers.clone();

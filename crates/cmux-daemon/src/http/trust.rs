@@ -73,7 +73,7 @@ pub(crate) async fn take_back(
 struct FoundFiles {
     root: String,
     files: ProjectFiles,
-    kinds: Kinds,
+    kinds: Arc<Kinds>,
 }
 
 async fn find(app: &App, id: &ProjectId) -> Result<FoundFiles, Oops> {
@@ -82,10 +82,10 @@ async fn find(app: &App, id: &ProjectId) -> Result<FoundFiles, Oops> {
     let missing = || Oops::from(Denied::Refused(Refused::NoProject(id.clone())));
     let root = project.ok_or_else(missing)?.root;
     // A disk may take its time.
-    let (folder, settings) = (app.facts.home.agents(), app.kinds.clone());
+    let shelf = app.kinds.clone();
     let read = spawn_blocking(move || {
         let files = project_files::read_all(Path::new(&root));
-        FoundFiles { root, files, kinds: Kinds::load(&folder, &settings) }
+        FoundFiles { root, files, kinds: shelf.kinds() }
     });
     read.await.map_err(|error| Oops::internal("unread", &error))
 }

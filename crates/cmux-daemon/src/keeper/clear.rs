@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use cmux_core::agent::{Agent, Life, LifeState, Place};
 use cmux_core::id::{AgentId, RunId};
 use cmux_core::screen::Seen;
 use cmux_core::screen::prompt::Composer;
 use cmux_drivers::process::{Process, descendants, with_variable};
-use cmux_drivers::tmux::{TmuxError, pane};
+use cmux_drivers::tmux::{TmuxError, pane, visit};
 use rustix::process::Signal;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -80,6 +81,30 @@ pub(super) async fn clear(agent: AgentId, run: RunId, houses: &[House]) -> Resul
         }
     }
     Err("panes of it come again and again".to_owned())
+}
+
+/// Takes the tags from the pane of an adopted agent, in its server if it is known. All that runs there is
+/// the person's own.
+pub(super) async fn release(agent: &Agent, house: Option<&House>) -> Result<(), TmuxError> {
+    let (Some(life), Some(house)) = (&agent.life, house) else { return Ok(()) };
+    let pane = place_of(life).and_then(|place| place.pane.parse().ok());
+    let Some(pane) = pane.filter(|_| house.is_persons()) else { return Ok(()) };
+    let untagged = match house.control().await {
+        Ok(control) => visit::untag(&control, pane, life.run, ANSWER_WITHIN).await,
+        Err(error) => Err(error),
+    };
+    match untagged {
+        Err(TmuxError::NoServer | TmuxError::NoPane(_)) => Ok(()),
+        untagged => untagged,
+    }
+}
+
+fn place_of(life: &Life) -> Option<&Place> {
+    match &life.state {
+        LifeState::Alive { place, .. } | LifeState::Ending { place, .. } => Some(place),
+        LifeState::Ended { place, .. } => place.as_ref(),
+        LifeState::Launching | LifeState::Over => None,
+    }
 }
 
 /// Ends every process that is of `run`, and returns when they are gone.

@@ -11,14 +11,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cmux_core::agent::Sighting;
 use cmux_core::clock::Clock;
 use cmux_core::id::{AgentId, RunId};
-use cmux_core::kind::Kind;
 use cmux_core::project::ProjectId;
 use cmux_core::report::Report;
-use cmux_core::settings::KindSettings;
 use cmux_core::time::Timestamp;
 use cmux_drivers::clock;
 use cmux_drivers::home::Home;
-use cmux_drivers::kinds::{Kinds, Known};
+use cmux_drivers::kinds::Known;
 use cmux_drivers::tmux::TmuxError;
 use cmux_drivers::tmux::server::Server;
 use cmux_drivers::tmux::version::{self, Tmux};
@@ -26,6 +24,7 @@ use tracing::warn;
 
 use crate::inbox::Inbox;
 use crate::readers::Readers;
+use crate::shelf::Shelf;
 
 /// The longest path that the kernel takes for a socket, in bytes.
 const SOCKET_PATH_MAX: usize = 107;
@@ -36,7 +35,7 @@ pub(crate) struct Desk {
     pub(crate) home: Home,
     pub(crate) inbox: Inbox,
     pub(crate) readers: Readers,
-    pub(crate) settings: BTreeMap<Kind, KindSettings>,
+    pub(crate) kinds: Arc<Shelf>,
     /// The clock that the kernel lives by.
     pub(crate) clock: Clock,
     /// How many files each agent may have open at once, if that is not what the daemon may.
@@ -54,7 +53,7 @@ impl Desk {
         home: &Home,
         inbox: &Inbox,
         readers: &Readers,
-        settings: BTreeMap<Kind, KindSettings>,
+        kinds: &Arc<Shelf>,
         files_max: Option<u64>,
         clock: Clock,
     ) -> Desk {
@@ -62,7 +61,7 @@ impl Desk {
             home: home.clone(),
             inbox: inbox.clone(),
             readers: readers.clone(),
-            settings,
+            kinds: kinds.clone(),
             files_max,
             clock,
             cmux: own_program(home),
@@ -97,6 +96,21 @@ impl Desk {
         Ok(server)
     }
 
+    /// Returns the tmux server of a person's own that listens at `socket`, whether or not it runs.
+    pub(crate) fn persons_server(&self, socket: &Path) -> Result<Server, TmuxError> {
+        if socket.starts_with(self.home.tmux()) {
+            let why = "this server is cmux's own: have an agent in it with `cmux agent spawn`";
+            return Err(TmuxError::Refused(why.to_owned()));
+        }
+        let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(server) = servers.get(socket) {
+            return Ok(server.clone());
+        }
+        let server = Server::of_person(&self.tmux()?, socket, env::vars_os())?;
+        servers.insert(socket.to_owned(), server.clone());
+        Ok(server)
+    }
+
     /// Returns the tmux of this machine. It may be installed while the daemon runs.
     fn tmux(&self) -> Result<Tmux, TmuxError> {
         let mut known = self.tmux.lock().unwrap_or_else(PoisonError::into_inner);
@@ -110,14 +124,7 @@ impl Desk {
 
     /// Returns what is known of `kind`, as its manifest and the user's settings are now.
     pub(crate) fn kind(&self, kind: &str) -> Result<Arc<Known>, String> {
-        let kinds = Kinds::load(&self.home.agents(), &self.settings);
-        let found = kind.parse().ok().and_then(|kind| kinds.get(&kind).cloned());
-        found.map(Arc::new).ok_or_else(|| {
-            let meant = kinds.nearest(kind).map(|it| format!(". Did you mean `{it}`?"));
-            let meant =
-                meant.unwrap_or_else(|| ": `cmux agent kinds` shows those there are".into());
-            format!("there is no kind `{kind}` of agent{meant}")
-        })
+        self.kinds.find(kind)
     }
 
     /// Sees to it that agents find this very program by cmux's name.
@@ -127,12 +134,13 @@ impl Desk {
 
     /// Removes what was written for a run of which nothing is left.
     pub(crate) fn forget_run(&self, run: RunId) {
-        let folder = self.home.run(&run.to_string());
-        if let Err(error) = std::fs::remove_dir_all(&folder)
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            warn!(%error, "{} could not be removed", folder.display());
-        }
+        remove(&self.home.run(&run.to_string()));
+    }
+
+    /// Removes what was kept for an agent that is forgotten. What is only linked there is the person's own
+    /// and stays.
+    pub(crate) fn forget_agent(&self, agent: AgentId) {
+        remove(&self.home.agent_state(&agent.to_string()));
     }
 
     /// Returns the time by the clock that the kernel lives by.
@@ -148,6 +156,15 @@ impl Desk {
     pub(crate) fn not_launched(&self, agent: AgentId, run: RunId, why: &impl ToString) {
         let why = format!("it could not be launched: {}", why.to_string());
         self.see(agent, run, Sighting::NotLaunched { why });
+    }
+}
+
+/// Removes a folder of cmux's own, and whatever links it holds, but nothing that they lead to.
+fn remove(folder: &Path) {
+    if let Err(error) = std::fs::remove_dir_all(folder)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        warn!(%error, "{} could not be removed", folder.display());
     }
 }
 

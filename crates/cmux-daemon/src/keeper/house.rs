@@ -1,4 +1,5 @@
-//! A tmux server that agents live in: the connection to it, made again when it drops, and looks at it.
+//! A tmux server that agents live in: the connection to it, made again when it drops, and looks at it. A
+//! person's own is not connected to, but visited now and then.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cmux_core::project::ProjectId;
+use cmux_drivers::process::Process;
 use cmux_drivers::tmux::TmuxError;
 use cmux_drivers::tmux::control::{Control, Heard};
 use cmux_drivers::tmux::pane::{self, Pane};
@@ -28,6 +30,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// How long apart looks are at least, however much is heard.
 const LOOK_APART: Duration = Duration::from_millis(300);
 
+/// How often panes in a person's server are: each look is a process there.
+const VISIT_EVERY: Duration = Duration::from_secs(5);
+
 /// How many wishes may wait.
 const WISHES_MAX: usize = 256;
 
@@ -35,7 +40,8 @@ const WISHES_MAX: usize = 256;
 #[derive(Clone, Debug)]
 pub(crate) struct House {
     server: Server,
-    pub(crate) project: ProjectId,
+    /// Whose agents live in it. A person's own server is no project's.
+    pub(crate) project: Option<ProjectId>,
     wishes: mpsc::Sender<Wish>,
     /// Whether it is being surveyed.
     surveyed: Arc<AtomicBool>,
@@ -59,19 +65,32 @@ impl Drop for Surveying {
 }
 
 impl House {
-    pub(super) fn open(server: Server, project: ProjectId, desk: &Desk, orders: Orders) -> House {
+    /// Opens a server of `project`, or one that is a person's own.
+    pub(super) fn open(
+        server: Server,
+        project: Option<ProjectId>,
+        desk: &Desk,
+        orders: Orders,
+    ) -> House {
         let (wishes, asked) = mpsc::channel(WISHES_MAX);
         let house = Keep {
             server: server.clone(),
+            is_persons: project.is_none(),
             files_max: desk.files_max,
             orders,
             line: None,
+            process: None,
             is_lost: false,
-            looked_at: Instant::now() - LOOK_EVERY,
+            looked_at: Instant::now() - VISIT_EVERY,
             generation: None,
         };
         tokio::spawn(house.keep(asked));
         House { server, project, wishes, surveyed: Arc::default() }
+    }
+
+    /// Returns whether it is a person's own, in which nothing but the tags of agents may be changed.
+    pub(crate) fn is_persons(&self) -> bool {
+        self.project.is_none()
     }
 
     pub(crate) fn socket(&self) -> &Path {
@@ -120,9 +139,12 @@ struct Line {
 /// Who keeps the connection.
 struct Keep {
     server: Server,
+    is_persons: bool,
     files_max: Option<u64>,
     orders: Orders,
     line: Option<Line>,
+    /// Who a person's server was when it was last visited.
+    process: Option<Process>,
     /// Whether it was told that there is no server.
     is_lost: bool,
     looked_at: Instant,
@@ -132,7 +154,8 @@ struct Keep {
 
 impl Keep {
     async fn keep(mut self, mut asked: mpsc::Receiver<Wish>) {
-        let mut tick = interval(LOOK_EVERY);
+        let look_every = if self.is_persons { VISIT_EVERY } else { LOOK_EVERY };
+        let mut tick = interval(look_every);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
@@ -153,7 +176,7 @@ impl Keep {
                     self.look().await;
                 }
                 _ = tick.tick() => {
-                    if self.looked_at.elapsed() > LOOK_EVERY / 2 {
+                    if self.looked_at.elapsed() > look_every / 2 {
                         self.look().await;
                     }
                 }
@@ -162,6 +185,9 @@ impl Keep {
     }
 
     async fn control(&mut self, start: bool) -> Result<Control, TmuxError> {
+        if self.is_persons {
+            return self.visit().await;
+        }
         if let Some(line) = self.line.as_ref().filter(|line| !line.control.is_gone()) {
             return Ok(line.control.clone());
         }
@@ -193,6 +219,25 @@ impl Keep {
         }
     }
 
+    /// Returns the way to a person's server that runs.
+    async fn visit(&mut self) -> Result<Control, TmuxError> {
+        if !self.process.is_some_and(|process| process.is_alive()) {
+            self.process = Process::find(self.server.pid().await?);
+        }
+        self.is_lost = false;
+        Ok(Control::visiting(&self.server))
+    }
+
+    /// Returns whether there may be a person's server that nobody answers for: its socket can be removed
+    /// while it goes on.
+    fn may_be_hidden(&self) -> bool {
+        self.is_persons
+            && match self.process {
+                Some(process) => process.is_alive(),
+                None => !self.server.socket().exists(),
+            }
+    }
+
     /// Looks at all panes, and tells how they are.
     async fn look(&mut self) {
         self.looked_at = Instant::now();
@@ -203,6 +248,7 @@ impl Keep {
         let server = self.server.socket().to_owned();
         match panes {
             Ok(panes) => self.orders.give(Order::Seen { server, panes }).await,
+            Err(TmuxError::NoServer) if self.may_be_hidden() => {}
             Err(TmuxError::NoServer) => self.lose().await,
             // Nothing is known then, and nothing is said.
             Err(error @ (TmuxError::Late | TmuxError::Gone)) => debug!(%error, "tmux was not seen"),

@@ -142,8 +142,10 @@ async fn already(
         let found = desk.readers.read(move |view| runs::find_by_run(view, other)).await;
         let token = found.map_err(|error| error.to_string())?;
         if token.is_none_or(|token| token.is_good()) {
-            desk.inbox.tell(survey::report(house, tagged, tags));
-            return Ok(Already::Another);
+            if let Some(report) = survey::report(house, tagged, tags) {
+                desk.inbox.tell(report);
+                return Ok(Already::Another);
+            }
         }
     }
     Ok(Already::Nobody)

@@ -252,7 +252,8 @@ fn free_port() -> Option<u16> {
     TcpListener::bind(("127.0.0.1", 0)).and_then(|it| it.local_addr()).ok().map(|it| it.port())
 }
 
-fn make_folder(folder: &Path) -> Result<PathBuf, String> {
+/// Makes a folder that nobody else may look into.
+pub(super) fn make_folder(folder: &Path) -> Result<PathBuf, String> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.map(|()| folder.to_owned()).map_err(|error| format!("{}: {error}", folder.display()))
 }

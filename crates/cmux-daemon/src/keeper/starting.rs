@@ -4,7 +4,7 @@ use std::path::Path;
 
 use cmux_core::agent::{Doing, Sighting};
 use cmux_core::kind::Permissions;
-use cmux_core::look::{self, Answered, Consent, Step};
+use cmux_core::look::{self, Answer, Answered, Consent, Step};
 use cmux_core::plan::agents::START_WITHIN;
 use cmux_core::screen::{Screen, Seen, Sight};
 use cmux_core::time::Timestamp;
@@ -52,6 +52,11 @@ pub(super) async fn start(
             watch.look_at = None;
         }
         Step::Wait => {}
+        // Whoever started it is there to answer it.
+        Step::Answer(Answer { dialog, .. }) if watch.is_adopted => {
+            let what = format!("its dialog `{dialog}`: answer it in its pane");
+            ask_person(watch, what, sight, desk);
+        }
         Step::Answer(answer) => {
             let keys = answer.keys.clone();
             watch.answered = Some(Answered { answer, at: now });

@@ -63,12 +63,12 @@ impl Status {
     }
 }
 
-/// Returns what is in the file of the first process below `launcher` that has one.
+/// Returns what is in the file of the first process that has one: below `launcher`, or what a person
+/// started itself.
 fn read_file(at: &Template, state: &Path, launcher: Process) -> Option<Reading> {
     let home = env::var("HOME").unwrap_or_default();
     let mut below = vec![launcher];
-    for _ in 0..DEEP_MAX {
-        below = below.iter().flat_map(|process| children(process.pid)).collect();
+    for _ in 0..=DEEP_MAX {
         for process in &below {
             let path = at.fill(|place| match place {
                 Place::Home => Some(home.clone()),
@@ -91,6 +91,7 @@ fn read_file(at: &Template, state: &Path, launcher: Process) -> Option<Reading> 
                 reading @ (Reading::Unknown | Reading::Said(_)) => return Some(reading),
             }
         }
+        below = below.iter().flat_map(|process| children(process.pid)).collect();
     }
     None
 }

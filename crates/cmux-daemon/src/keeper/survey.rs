@@ -1,10 +1,12 @@
 //! A survey: all that is in a tmux server beside all that the store has there.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use cmux_core::agent::{Agent, Claim, LifeState, Pid, Place, Sighting, Tagged};
 use cmux_core::digest::Digest;
 use cmux_core::report::Report;
+use cmux_core::time::Timestamp;
 use cmux_drivers::process::{Process, variable};
 use cmux_drivers::tmux::TmuxError;
 use cmux_drivers::tmux::pane::{Life, Pane, Tags};
@@ -15,6 +17,9 @@ use super::house::{House, Surveying};
 use super::telling::how;
 use super::worker::Job;
 use super::{Desk, Order, Orders, clear};
+
+/// How long it may take until a pane that was adopted carries its tags.
+const TAGGED_WITHIN: Duration = Duration::from_secs(60);
 
 /// Looks at a server, and reports what is not as the store has it. The store is read first: what is
 /// recorded only after the look was begun cannot be missing from it.
@@ -28,6 +33,10 @@ pub(super) async fn survey(desk: Arc<Desk>, house: House, orders: Orders, survey
             return;
         }
     };
+    if house.is_persons() && stored.is_empty() {
+        orders.give(Order::Vacant { server: house.socket().to_owned() }).await;
+        return;
+    }
     let panes = match house.panes().await {
         Ok(panes) => panes,
         Err(TmuxError::NoServer) => {
@@ -44,7 +53,8 @@ pub(super) async fn survey(desk: Arc<Desk>, house: House, orders: Orders, survey
     for agent in stored {
         check(&desk, &orders, agent, &panes).await;
     }
-    for pane in &panes {
+    // What else is in a person's server is the person's, or another home's.
+    for pane in panes.iter().filter(|_| !house.is_persons()) {
         if let Some(tags) = &pane.tags {
             place(&desk, &house, pane, tags, &panes).await;
         }
@@ -63,7 +73,9 @@ async fn check(desk: &Desk, orders: &Orders, agent: Agent, panes: &[Pane]) {
             && pane.tags.as_ref().is_some_and(|tags| tags.run == life.run)
     };
     let Some(pane) = panes.iter().find(is_it) else {
-        desk.see(agent.id, life.run, Sighting::Missing);
+        if !is_being_adopted(&agent, panes, desk.now()) {
+            desk.see(agent.id, life.run, Sighting::Missing);
+        }
         return;
     };
     if let Some(how) = how(&pane.life) {
@@ -74,6 +86,14 @@ async fn check(desk: &Desk, orders: &Orders, agent: Agent, panes: &[Pane]) {
         orders.give(Order::Attend(Box::new(agent.clone()))).await;
         orders.tell(id, Job::Stored(Box::new(agent))).await;
     }
+}
+
+/// Returns whether an agent's pane is there and may not carry its tags yet.
+fn is_being_adopted(agent: &Agent, panes: &[Pane], now: Timestamp) -> bool {
+    let Some(life) = agent.live_life().filter(|_| agent.adopted) else { return false };
+    let LifeState::Alive { place, .. } = &life.state else { return false };
+    let is_there = panes.iter().any(|pane| pane.id.to_string() == place.pane);
+    is_there && now.since(life.began_at) < TAGGED_WITHIN
 }
 
 /// Looks whether a pane that carries an agent's tags is where the store has that agent, and if not,
@@ -100,7 +120,9 @@ async fn place(desk: &Desk, house: &House, pane: &Pane, tags: &Tags, panes: &[Pa
     };
     match (claim, tagged(house, pane, tags)) {
         (Claim::Unknown, Some(tagged)) => {
-            desk.inbox.tell(report(house, tagged, tags));
+            if let Some(report) = report(house, tagged, tags) {
+                desk.inbox.tell(report);
+            }
         }
         (Claim::Home, Some(tagged)) => {
             // What was launched before the daemon last ended may not have been told.
@@ -144,10 +166,12 @@ fn is_being_cleared(agent: Option<&Agent>, tags: &Tags) -> bool {
 }
 
 /// Returns what is reported of a pane in which an agent lives that the store has elsewhere.
-pub(super) fn report(house: &House, tagged: Tagged, tags: &Tags) -> Report {
+pub(super) fn report(house: &House, tagged: Tagged, tags: &Tags) -> Option<Report> {
     let secret = variable(tagged.process.pid, "CMUX_TOKEN").map(|it| Digest::of(it.as_bytes()));
     let (name, kind) = (tags.name.clone(), tags.kind.clone());
-    Report::PaneFound { tagged, secret, name, kind, project: house.project.clone() }
+    // What is in a person's server is not cmux's to know.
+    let project = house.project.clone()?;
+    Some(Report::PaneFound { tagged, secret, name, kind, project })
 }
 
 /// Returns a pane as where an agent lives, if its program runs.

@@ -129,7 +129,7 @@ impl Watch {
     /// Takes a guarded step. Returns whether it is done.
     async fn take(&self, token: String, what: guard::What) -> bool {
         let deadline = SystemTime::now() + KEY_WITHIN;
-        let (pane, pane_pid, run) = (self.pane, self.process.pid, self.run);
+        let (pane, pane_pid, run) = (self.pane, self.pane_pid, self.run);
         let step = guard::Step { pane, pane_pid, run, token, deadline, what };
         let taken = match self.house.control().await {
             Ok(control) => step.take(&control, ANSWER_WITHIN).await,

@@ -41,6 +41,9 @@ const LEFT_WITHIN: Duration = Duration::from_secs(15);
 /// How long an agent is taken to be limited that does not tell until when.
 const LIMITED_FOR: Duration = Duration::from_mins(5);
 
+/// How often it is in a person's server, where each look is a process.
+const VISIT_EVERY: Duration = Duration::from_secs(2);
+
 /// How often tmux is asked how a program ended, and how long apart.
 const ASKED_MAX: u32 = 10;
 const ASKED_APART: Duration = Duration::from_millis(100);
@@ -55,8 +58,11 @@ pub(super) struct Watch {
     pub(super) run: RunId,
     pub(super) house: House,
     pub(super) pane: PaneId,
-    /// What was started in the pane: the launcher.
+    /// What was started in the pane: the launcher, or the CLI itself if a person started it.
     pub(super) process: Process,
+    /// The process that tmux knows the pane by: a person may have started the CLI from a shell.
+    pub(super) pane_pid: u32,
+    pub(super) is_adopted: bool,
     pub(super) kind: Arc<kinds::Known>,
     /// Where what is written for this life lies.
     pub(super) folder: PathBuf,
@@ -130,6 +136,8 @@ impl Watch {
             house,
             pane,
             process: Process { pid: process.pid, start: process.start },
+            pane_pid: process.pid,
+            is_adopted: agent.adopted,
             kind,
             folder,
             project: agent.project.clone(),
@@ -151,6 +159,17 @@ impl Watch {
             clock: desk.clock,
             is_ending: false,
         })
+    }
+
+    /// Takes note of the process that tmux knows the pane of an adopted agent by.
+    pub(super) fn in_pane(&mut self, pane: &Pane) {
+        if let Some(pid) = pane.pid.filter(|_| self.is_adopted) {
+            self.pane_pid = pid;
+        }
+    }
+
+    fn look_every(&self) -> Duration {
+        if self.house.is_persons() { VISIT_EVERY } else { LOOK_EVERY }
     }
 
     pub(super) fn place(&self) -> Place {
@@ -197,6 +216,8 @@ impl Watch {
         if !self.is_it(pane) || pane.life != Life::Running {
             return;
         }
+        self.in_pane(pane);
+        self.check_cli(desk);
         let is_quiet = self.active_s == Some(pane.active_s) && self.title == pane.title;
         if is_quiet && self.starts_by.is_none() && self.repeat() {
             self.ask_cli(desk);
@@ -210,12 +231,11 @@ impl Watch {
         if self.look(desk).await {
             self.active_s = active_s;
         }
-        self.check_cli(desk);
     }
 
     /// Tells that the CLI has ended, if only what it left behind keeps its launcher.
     fn check_cli(&mut self, desk: &Desk) {
-        if self.starts_by.is_some() {
+        if self.starts_by.is_some() || self.is_adopted {
             return;
         }
         let cli = self.cli.or_else(|| children(self.process.pid).first().copied());
@@ -303,7 +323,7 @@ impl Watch {
 
     /// Looks at the screen, and does what it asks for while the agent starts. Returns whether it was seen.
     pub(super) async fn look(&mut self, desk: &Desk) -> bool {
-        self.look_at = self.starts_by.map(|_| Instant::now() + LOOK_EVERY);
+        self.look_at = self.starts_by.map(|_| Instant::now() + self.look_every());
         let screen = match self.screen().await {
             Ok(screen) => screen,
             Err(error) => {
@@ -376,6 +396,9 @@ impl Watch {
     /// Returns how it ended, with what was on its screen last if that was not wanted; nothing if its
     /// whole server is gone.
     pub(super) async fn how_it_ended(&self) -> Option<String> {
+        if self.is_adopted {
+            return Some(self.how_it_ended_there().await);
+        }
         for _ in 0..ASKED_MAX {
             match self.house.panes().await {
                 Ok(panes) => {
@@ -396,6 +419,16 @@ impl Watch {
 
     fn is_it(&self, pane: &Pane) -> bool {
         pane.id == self.pane && pane.tags.as_ref().is_some_and(|tags| tags.run == self.run)
+    }
+
+    /// Returns how an adopted agent ended. Its pane may go on with the shell that it was started from.
+    async fn how_it_ended_there(&self) -> String {
+        let panes = self.house.panes().await.unwrap_or_default();
+        match panes.iter().find(|it| it.id == self.pane).map(|pane| &pane.life) {
+            Some(Life::Killed { signal }) => format!("it was ended by signal {signal}"),
+            Some(life @ Life::Exited { .. }) => how(life).unwrap_or_default(),
+            Some(Life::Running | Life::Ended) | None => "it ended".to_owned(),
+        }
     }
 
     async fn with_screen(&self, how: String) -> String {

@@ -6,14 +6,18 @@ use std::time::Duration;
 use cmux_core::agent::{Agent, LifeState, Sighting};
 use cmux_core::id::{AgentId, RunId};
 use cmux_core::plan::Action;
-use cmux_drivers::tmux::pane::Pane;
+use cmux_drivers::tmux::pane::{Pane, Tags};
+use cmux_drivers::tmux::{TmuxError, visit};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 use tracing::{debug, warn};
 
+use super::adopt::Done;
 use super::clear;
-use super::house::House;
+use super::house::{ANSWER_WITHIN, House};
 use super::launch::{self, NotLaunched};
+use super::prepare::make_folder;
 use super::watch::{Known, Watch};
 use super::{Desk, Order, Orders};
 
@@ -49,6 +53,24 @@ pub(crate) enum Job {
         agent: Box<Agent>,
         run: RunId,
         houses: Vec<House>,
+    },
+    /// Have a pane of a person's carry its tags, if it is still as it was seen, and watch over it.
+    Adopt {
+        agent: Box<Agent>,
+        seen: Box<Pane>,
+        house: House,
+        reply: Done,
+    },
+    /// Leave an adopted agent to itself.
+    Release {
+        agent: Box<Agent>,
+        house: Option<House>,
+        reply: Done,
+    },
+    /// Do away with all that was kept for an agent that is forgotten.
+    Forget {
+        agent: Box<Agent>,
+        house: Option<House>,
     },
     /// This is how its pane was when it was last looked at.
     Pane(Box<Pane>),
@@ -111,6 +133,20 @@ impl Worker {
                 }
             }
             Job::Clear { agent, run, houses } => return self.clear(&agent, run, &houses).await,
+            Job::Adopt { agent, seen, house, reply } => {
+                let adopted = self.adopt(&agent, &seen, house).await;
+                let _ = reply.send(adopted);
+                return true;
+            }
+            Job::Release { agent, house, reply } => {
+                self.watch = None;
+                let _ = reply.send(clear::release(&agent, house.as_ref()).await);
+                return true;
+            }
+            Job::Forget { agent, house } => {
+                self.forget(&agent, house.as_ref()).await;
+                return true;
+            }
             Job::Pane(pane) => {
                 if let Some(watch) = self.watch.as_mut() {
                     watch.seen(&pane, &self.desk).await;
@@ -165,10 +201,49 @@ impl Worker {
             return;
         };
         let Ok(pane) = place.pane.parse() else { return };
+        // What is typed goes by way of files.
+        if agent.adopted
+            && let Err(why) = make_folder(&self.desk.home.run(&life.run.to_string()))
+        {
+            warn!(agent = %self.id, why, "nothing can be typed to it");
+        }
         match Watch::new(&self.desk, agent, life.run, house, pane, *process) {
             Ok(watch) => self.watch = Some(watch),
             Err(why) => warn!(agent = %self.id, why, "it cannot be watched over"),
         }
+    }
+
+    /// Has a pane carry the agent's tags, and watches over it.
+    async fn adopt(&mut self, agent: &Agent, seen: &Pane, house: House) -> Result<(), TmuxError> {
+        let Some(life) = agent.live_life() else { return Err(TmuxError::Gone) };
+        let (name, kind) = (agent.name.to_string(), agent.kind.clone());
+        let tags = Tags { agent: agent.id, run: life.run, name, kind };
+        let control = house.control().await?;
+        if !visit::tag(&control, seen, &tags, ANSWER_WITHIN).await? {
+            return Err(TmuxError::Refused("the pane has changed meanwhile".to_owned()));
+        }
+        self.attend(agent, house);
+        if let Some(watch) = self.watch.as_mut() {
+            watch.in_pane(seen);
+        }
+        Ok(())
+    }
+
+    async fn forget(&mut self, agent: &Agent, house: Option<&House>) {
+        self.watch = None;
+        if agent.adopted
+            && let Err(error) = clear::release(agent, house).await
+        {
+            warn!(agent = %self.id, %error, "its pane still carries its tags");
+        }
+        let (desk, id, run) =
+            (self.desk.clone(), agent.id, agent.life.as_ref().map(|life| life.run));
+        let forgotten = spawn_blocking(move || {
+            run.into_iter().for_each(|run| desk.forget_run(run));
+            desk.forget_agent(id);
+        });
+        // What is not removed is told.
+        let _ = forgotten.await;
     }
 
     async fn look(&mut self) {
@@ -210,7 +285,13 @@ impl Worker {
         if self.watch.as_ref().is_some_and(|watch| watch.run == run) {
             self.watch = None;
         }
-        match clear::clear(agent.id, run, houses).await {
+        let cleared = if agent.adopted {
+            let released = clear::release(agent, houses.first()).await;
+            released.map_err(|error| error.to_string())
+        } else {
+            clear::clear(agent.id, run, houses).await
+        };
+        match cleared {
             Ok(()) => {
                 self.desk.forget_run(run);
                 self.desk.see(self.id, run, Sighting::Cleared);

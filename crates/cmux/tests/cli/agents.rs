@@ -16,14 +16,14 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cmux_testkit::home::{Ran, TestHome};
+use cmux_testkit::home::{GHOST, Ran, TestHome};
 use cmux_testkit::wait::eventually;
 use cmux_wire::agent::NewAgent;
 use serde_json::Value;
 
 use crate::home;
 
-/// A kind that no machine has, so that nothing runs.
+/// A kind that no machine has.
 const NO_KIND: &str = "no-such-kind";
 
 /// A home, and beside it a folder called `shop`, on a machine of which a test says what is on it. All that
@@ -102,12 +102,13 @@ impl Shop {
         serde_json::from_str(&ran.stdout).unwrap()
     }
 
-    /// Adds an agent that is of no kind, and so never runs.
+    /// Adds an agent that never runs.
     fn add(&self, name: &str, role: &str) -> Value {
+        self.home.add_ghost();
         let new = NewAgent {
             project: self.project.clone(),
             name: name.to_owned(),
-            kind: NO_KIND.to_owned(),
+            kind: GHOST.to_owned(),
             role: role.to_owned(),
             task: None,
             cwd: None,

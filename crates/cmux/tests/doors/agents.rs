@@ -1,5 +1,8 @@
 //! Agents, asked for at the doors: by whom they may be, and by what they are called.
 
+use std::fs;
+
+use cmux_testkit::home::GHOST;
 use cmux_testkit::wait::eventually;
 use serde_json::{Value, json};
 
@@ -7,15 +10,13 @@ use crate::agent::Agent;
 use crate::house::House;
 use crate::knock::Request;
 
-/// A kind that no machine has, so that nothing runs.
-const KIND: &str = "no-such-kind";
-
 #[test]
 fn an_agent_is_made_shown_stopped_and_forgotten() {
     let house = House::new();
+    house.home.add_ghost();
     let project = house.projects(1).remove(0);
     let secret = json!({ "KEY": "hush" });
-    let new = json!({ "project": project, "name": "worker", "kind": KIND, "env": secret });
+    let new = json!({ "project": project, "name": "worker", "kind": GHOST, "env": secret });
     let made = house.ask(&spawn(&new), 201);
     assert_eq!((&made["role"], &made["intent"]), (&"worker".into(), &"run".into()));
     assert_eq!((&made["parent"], &made["queue"]), (&Value::Null, &0.into()));
@@ -23,7 +24,7 @@ fn an_agent_is_made_shown_stopped_and_forgotten() {
     assert!(!made.to_string().contains("hush"), "{made}");
     let id = made["id"].as_str().unwrap();
     assert_eq!(house.ask(&spawn(&new), 200)["id"], made["id"]);
-    let other = json!({ "project": project, "name": "Worker", "kind": KIND });
+    let other = json!({ "project": project, "name": "Worker", "kind": GHOST });
     check(&house, &spawn(&other), 409, "name-taken");
 
     let by_name = format!("worker?project={project}");
@@ -51,6 +52,7 @@ fn an_agent_is_made_shown_stopped_and_forgotten() {
 #[test]
 fn what_names_no_agent_or_cannot_be_one_is_refused_with_a_reason() {
     let house = House::new();
+    house.home.add_ghost();
     let project = house.projects(1).remove(0);
     let nobody = "agt_00000000000000000000000001";
     for path in [nobody, "worker", &format!("worker?project={project}"), "worker?project=nowhere"] {
@@ -64,7 +66,7 @@ fn what_names_no_agent_or_cannot_be_one_is_refused_with_a_reason() {
     }
     check(&house, &Request::get("/api/agents?cursor=worker"), 400, "bad-request");
     let with = |field: &str, value: Value| {
-        let mut new = json!({ "project": project, "name": "worker", "kind": KIND });
+        let mut new = json!({ "project": project, "name": "worker", "kind": GHOST });
         new[field] = value;
         spawn(&new)
     };
@@ -74,6 +76,7 @@ fn what_names_no_agent_or_cannot_be_one_is_refused_with_a_reason() {
         ("name", json!("user")),
         ("name", json!("a b")),
         ("kind", json!("")),
+        ("kind", json!("no-such-kind")),
         ("role", json!("a/b")),
         ("cwd", json!("here")),
         ("cwd", json!("/a/../b")),
@@ -92,12 +95,13 @@ fn what_names_no_agent_or_cannot_be_one_is_refused_with_a_reason() {
 #[test]
 fn an_agent_launches_others_in_its_own_project_and_knows_of_no_more() {
     let house = House::new();
+    house.home.add_ghost();
     let projects = house.projects(2);
     let (own, other) = (&projects[0], &projects[1]);
     let agent = Agent::of(own);
     let house = agent.enter(house, false);
     let new = |project: &String, name: &str| {
-        spawn(&json!({ "project": project, "name": name, "kind": KIND }))
+        spawn(&json!({ "project": project, "name": name, "kind": GHOST }))
     };
     let elsewhere = house.ask(&new(other, "other"), 201)["id"].as_str().unwrap().to_owned();
     let asked = [
@@ -108,12 +112,11 @@ fn an_agent_launches_others_in_its_own_project_and_knows_of_no_more() {
         Request::get(&format!("/api/agents?project={other}")),
         Request::get(&format!("/api/agents/{elsewhere}")),
         post("child", "stop"),
-        delete("/api/agents/child"),
     ];
     let asked = asked.map(|request| request.with_token(agent.secret));
     let answers = agent.ask(&house, &house.socket(), &asked);
     let statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
-    assert_eq!(statuses, [201, 403, 200, 200, 403, 404, 403, 403], "{answers:?}");
+    assert_eq!(statuses, [201, 403, 200, 200, 403, 404, 200], "{answers:?}");
     let child = answers[0].json();
     assert_eq!((&child["parent"], &child["project"]), (&agent.id.into(), &own.as_str().into()));
     assert_eq!(ids(&answers[2].json()), [child["id"].as_str().unwrap()]);
@@ -124,6 +127,144 @@ fn an_agent_launches_others_in_its_own_project_and_knows_of_no_more() {
         let answer = house.port().ask(&new(other, "script").with_token(&secret));
         assert_eq!(answer.status, status, "{scope}: {answer:?}");
     }
+}
+
+#[test]
+fn an_agent_tends_those_that_it_launched_and_nobody_elses() {
+    let house = House::new();
+    house.home.add_ghost();
+    let project = house.projects(1).remove(0);
+    let new =
+        |name: &str, kind: &str| spawn(&json!({ "project": project, "name": name, "kind": kind }));
+    let parent = house.ask(&new("parent", GHOST), 201);
+    house.ask(&new("sibling", "shell"), 201);
+    let parent = Agent { id: id_of(&parent), ..Agent::of(&project) };
+    let house = parent.enter(house, false);
+    let made =
+        parent.ask(&house, &house.socket(), &[new("child", "shell").with_token(parent.secret)]);
+    let child = Agent { id: id_of(&made[0].json()), ..Agent::of_the_past(&project) };
+    let house = child.enter(house, false);
+    let ask = |agent: &Agent, request: Request| {
+        let request = request.with_token(agent.secret);
+        agent.ask(&house, &house.socket(), &[request]).remove(0)
+    };
+    let terminal = |name: &str| Request::get(&format!("/api/agents/{name}/terminal?lines=5"));
+    let shown = eventually("the child's terminal is shown to who launched it", || {
+        let answer = ask(&parent, terminal("child"));
+        assert!(matches!(answer.status, 200 | 409), "{answer:?}");
+        (answer.status == 200).then(|| answer.json())
+    });
+    assert!(shown["content"].is_string(), "{shown}");
+    let grandchild = ask(&child, new("grandchild", GHOST));
+    assert_eq!(grandchild.status, 201, "{grandchild:?}");
+    let watch = |name: &str| {
+        let watch = Request::get(&format!("/api/agents/{name}/terminal/ws"));
+        watch.with("Upgrade", "websocket").with("Connection", "Upgrade")
+    };
+    for (who, request, status) in [
+        (&parent, terminal("sibling"), 403),
+        (&parent, terminal("parent"), 403),
+        (&child, terminal("parent"), 403),
+        (&child, terminal("sibling"), 403),
+        (&child, terminal("child"), 403),
+        (&parent, watch("child"), 403),
+        (&parent, Request::get("/api/agents/child/place"), 403),
+        (&parent, terminal("nobody"), 404),
+        (&child, post("parent", "stop"), 403),
+        (&child, post("sibling", "interrupt"), 403),
+        (&parent, post("parent", "restart"), 403),
+        (&parent, delete("/api/agents/sibling"), 403),
+        (&parent, post("child", "pause"), 200),
+        (&parent, post("child", "resume"), 200),
+        (&parent, post("grandchild", "restart"), 200),
+        (&child, post("grandchild", "stop"), 200),
+        (&parent, post("child", "stop"), 200),
+    ] {
+        let answer = ask(who, request.clone());
+        assert_eq!(answer.status, status, "{}: {request:?}: {answer:?}", who.id);
+        if status == 403 {
+            assert_eq!(answer.problem(), "not-allowed");
+        }
+    }
+    eventually("the child is forgotten by who launched it", || {
+        let answer = ask(&parent, delete("/api/agents/child"));
+        assert!(matches!(answer.status, 204 | 409), "{answer:?}");
+        (answer.status == 204).then_some(())
+    });
+    // A script that may only speak tends nobody.
+    let secret = house.token("send", None).secret;
+    let path = format!("sibling?project={project}");
+    let answer = house.port().ask(&post(&path, "stop").with_token(&secret));
+    assert_eq!((answer.status, answer.problem().as_str()), (403, "not-allowed"));
+}
+
+#[test]
+fn what_cannot_be_launched_is_refused_before_it_is_stored() {
+    let house = House::new();
+    house.home.add_ghost();
+    let project = house.projects(1).remove(0);
+    let manifests = house.home.root().join("agents");
+    let ghost = fs::read_to_string(manifests.join("ghost.toml")).unwrap();
+    let absent = ghost
+        .replace("kind = \"ghost\"", "kind = \"absent\"")
+        .replace("built_in = true", "program = \"cmux-test-absent\"")
+        .replace("it is never seen", "ask a medium");
+    fs::write(manifests.join("absent.toml"), absent).unwrap();
+    let folder = house.home.folder("work");
+    fs::write(folder.join("file"), "").unwrap();
+    let at = |name: &str| folder.join(name).display().to_string();
+    let (gone, file) = (at("gone"), at("file"));
+    for (kind, cwd, status, slug, told) in [
+        ("ghots", None, 400, "bad-request", "Did you mean `ghost`? `cmux agent kinds`"),
+        ("zzzzzzzz", None, 400, "bad-request", "`cmux agent kinds`"),
+        ("absent", None, 422, "not-installed", "ask a medium"),
+        (GHOST, Some(&gone), 400, "bad-request", "gone is not there"),
+        (GHOST, Some(&file), 400, "bad-request", "file is not a folder"),
+    ] {
+        let mut new = json!({ "project": project, "name": "worker", "kind": kind });
+        if let Some(cwd) = cwd {
+            new["cwd"] = json!(cwd);
+        }
+        check(&house, &spawn(&new), status, slug);
+        let answer = house.socket().ask(&spawn(&new)).json();
+        assert!(answer["detail"].as_str().unwrap().contains(told), "{answer}");
+    }
+    assert_eq!(ids(&house.get("/api/agents")), [""; 0]);
+    // What is there already is not refused for what has become of its folder.
+    let passing = at("passing");
+    fs::create_dir(&passing).unwrap();
+    let new = json!({ "project": project, "name": "worker", "kind": GHOST, "cwd": passing });
+    house.ask(&spawn(&new), 201);
+    fs::remove_dir(&passing).unwrap();
+    house.ask(&spawn(&new), 200);
+}
+
+#[test]
+fn what_was_kept_for_an_agent_goes_with_it_and_what_is_linked_there_stays() {
+    let house = House::new();
+    house.home.add_ghost();
+    let project = house.projects(1).remove(0);
+    let new = json!({ "project": project, "name": "worker", "kind": GHOST });
+    let id = id_of(&house.ask(&spawn(&new), 201));
+    let state = house.home.root().join("agents-state").join(id);
+    fs::create_dir_all(state.join("codex/sessions")).unwrap();
+    let own = house.home.folder("own");
+    fs::write(own.join("auth.json"), "mine").unwrap();
+    std::os::unix::fs::symlink(own.join("auth.json"), state.join("codex/auth.json")).unwrap();
+    std::os::unix::fs::symlink(&own, state.join("codex/all")).unwrap();
+    house.ask(&post(id, "stop"), 200);
+    eventually("it is forgotten", || {
+        let answer = house.socket().ask(&delete(&format!("/api/agents/{id}")));
+        assert!(matches!(answer.status, 204 | 409), "{answer:?}");
+        (answer.status == 204).then_some(())
+    });
+    eventually("nothing is kept for it", || (!state.exists()).then_some(()));
+    assert_eq!(fs::read_to_string(own.join("auth.json")).unwrap(), "mine");
+}
+
+/// Returns the id of an agent, for as long as the test runs.
+fn id_of(agent: &Value) -> &'static str {
+    Box::leak(agent["id"].as_str().unwrap().to_owned().into_boxed_str())
 }
 
 /// Checks that `request` of the person is refused so.

@@ -1,4 +1,5 @@
-//! What schemathesis is kept from, by hand: the routes that write files, and the one that ends it all.
+//! What schemathesis is kept from, by hand: the routes that write files or go to a person's tmux, and the
+//! one that ends it all.
 
 use std::path::Path;
 
@@ -55,6 +56,23 @@ fn an_archive_is_answered_as_the_document_says() {
         (json!({"file": other}), 400),
     ] {
         check(&door, "archiveLog", "/api/store/archives", &body, expected);
+    }
+    door.is_well();
+    door.close();
+}
+
+#[test]
+fn an_adoption_is_answered_as_the_document_says() {
+    let mut door = Door::open();
+    let socket = door.home.folder("person").join("tmux").display().to_string();
+    let new = |pane: &str, project: &str| json!({ "pane": pane, "name": "mine", "kind": "demo", "project": project });
+    for (body, expected) in [
+        (new(&format!("{socket}:%0"), "nowhere"), 404),
+        (new(&format!("{socket}:%0"), "No Id"), 400),
+        (json!({}), 400),
+        (json!(null), 400),
+    ] {
+        check(&door, "adoptAgent", "/api/agents/register", &body, expected);
     }
     door.is_well();
     door.close();

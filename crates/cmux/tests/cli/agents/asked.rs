@@ -23,7 +23,7 @@ fn an_agent_is_called_by_its_name_or_id_here_or_in_a_project_that_is_named() {
     let below: Ran = below.env("CMUX_PROJECT", &shop.project).output().unwrap().into();
     assert_eq!(document(&below)["id"], id);
     let words = shop.here(&["agent", "show", "api"]);
-    for told in ["api", id, &shop.project, "worker", "no-such-kind"] {
+    for told in ["api", id, &shop.project, "worker", "ghost"] {
         assert!(words.stdout.contains(told), "{told} is not in {words:?}");
     }
 }
