@@ -27,6 +27,9 @@ use crate::time::Timestamp;
 /// what the agent's hooks have said.
 pub const LOOK_LAG: Duration = Duration::from_secs(5);
 
+/// How many agents a project may have.
+pub const AGENTS_MAX: u64 = 1000;
+
 /// An AI coding session that cmux keeps alive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agent {

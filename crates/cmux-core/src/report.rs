@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use crate::agent::{Agent, AgentName, BadName, BadSetup, Intent, Setup, Sighting, Tagged};
+use crate::agent::{
+    AGENTS_MAX, Agent, AgentName, BadName, BadSetup, Intent, Setup, Sighting, Tagged,
+};
 use crate::archive::{Archive, BadArchive};
 use crate::digest::Digest;
 use crate::event::{Actor, Event, StopReason, What};
@@ -254,6 +256,11 @@ pub enum Refused {
          is offline"
     )]
     AgentRuns(AgentName),
+    #[error(
+        "the project has {AGENTS_MAX} agents, and may have no more: `cmux agent rm` forgets those that are \
+         not needed"
+    )]
+    TooManyAgents,
     #[error("`{name}` is {phase}: there is nothing to interrupt")]
     NotBusy { name: AgentName, phase: &'static str },
     #[error(

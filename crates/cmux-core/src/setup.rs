@@ -84,6 +84,12 @@ pub enum BadSetup {
 }
 
 impl Setup {
+    /// Returns whether an agent may have another launched so: what it may do itself it may have done, and
+    /// arguments and variables can allow more than that.
+    pub fn is_modest(&self) -> bool {
+        self.args.is_empty() && self.env.is_empty()
+    }
+
     /// Returns why nothing can be launched so, if it cannot.
     pub fn check(&self) -> Result<(), BadSetup> {
         if !is_folder(&self.cwd) {

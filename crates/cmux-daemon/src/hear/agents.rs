@@ -1,6 +1,6 @@
 //! What is asked of agents, and what is seen of them.
 
-use cmux_core::agent::{Agent, Intent, LifeState, Sighting};
+use cmux_core::agent::{AGENTS_MAX, Agent, Intent, LifeState, Sighting};
 use cmux_core::event::{Actor, Event, What};
 use cmux_core::id::{AgentId, NewIds, RunId};
 use cmux_core::plan::agents::{event, news};
@@ -32,6 +32,9 @@ pub(super) fn spawn(
             true => Heard::told(answer(agent, false)),
             false => Heard::refused(Refused::NameTaken(agent.name)),
         });
+    }
+    if agents::count(tx.view(), &new.project)? >= AGENTS_MAX {
+        return Ok(Heard::refused(Refused::TooManyAgents));
     }
     let agent = Agent::new(AgentId::new(ids.ulid()), new.clone(), now);
     agents::save(tx, &agent)?;

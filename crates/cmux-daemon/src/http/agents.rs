@@ -112,7 +112,7 @@ pub(crate) async fn spawn(
         | Principal::Nobody => None,
     };
     let setup = Setup {
-        cwd: new.cwd.unwrap_or(root),
+        cwd: new.cwd.unwrap_or_else(|| root.clone()),
         task: new.task,
         args: new.args,
         env: new.env.into_iter().collect(),
@@ -123,6 +123,9 @@ pub(crate) async fn spawn(
     // Asking twice is asking once, whatever has become of the machine since.
     if !is_there(&app, new.project.clone(), new.name.clone()).await? {
         launchable::check(&app, &new.kind, &new.setup.cwd).await?;
+        if parent.is_some() {
+            launchable::check_modest(&app, &new, &root).await?;
+        }
     }
     let (agent, created) = ask(&app, &caller, Ask::SpawnAgent { new }).await?;
     let status = if created { StatusCode::CREATED } else { StatusCode::OK };

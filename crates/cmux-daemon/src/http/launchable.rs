@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
+use cmux_core::report::NewAgent;
 use cmux_drivers::folder;
 use cmux_drivers::kinds::Known;
 use tokio::task::spawn_blocking;
@@ -32,6 +33,27 @@ pub(crate) async fn check(app: &App, kind: &str, cwd: &str) -> Result<(), Oops> 
         folder::enter(&cwd).map_err(|error| Oops::bad_request(error.to_string()))
     })
     .await?
+}
+
+/// Refuses what an agent may not have launched: it would come to more than it may do itself. Whoever is
+/// told its task as a command does it without being asked about it.
+pub(crate) async fn check_modest(app: &App, new: &NewAgent, root: &str) -> Result<(), Oops> {
+    let refuse = |why: &str| {
+        let detail = format!("an agent may not launch another {why}: that is for the person to do");
+        Err(Oops::new(StatusCode::FORBIDDEN, "not-an-agents", detail))
+    };
+    if !new.setup.is_modest() {
+        return refuse("with arguments or variables of its own choice");
+    }
+    let known = find_kind(app, &new.kind).await?;
+    if known.manifest.launch.role.as_ref().is_some_and(Vec::is_empty) {
+        return refuse("that runs what it is told as a command");
+    }
+    let (cwd, root) = (PathBuf::from(&new.setup.cwd), PathBuf::from(root));
+    if !beside(move || folder::is_of(&cwd, &root)).await? {
+        return refuse("outside of its project");
+    }
+    Ok(())
 }
 
 /// Returns what is known of `kind`, which must be there.

@@ -191,6 +191,7 @@ fn refusal(refused: &Refused, detail: String) -> Oops {
         }
         Refused::WebhookConflict => Oops::new(StatusCode::CONFLICT, "conflict", detail),
         Refused::NameTaken(_) => Oops::new(StatusCode::CONFLICT, "name-taken", detail),
+        Refused::TooManyAgents => Oops::new(StatusCode::CONFLICT, "too-many-agents", detail),
         Refused::NotBusy { .. } => Oops::new(StatusCode::CONFLICT, "not-busy", detail),
         Refused::Adopted(_) => Oops::new(StatusCode::CONFLICT, "adopted", detail),
         Refused::PaneTaken { .. } => Oops::new(StatusCode::CONFLICT, "pane-taken", detail),

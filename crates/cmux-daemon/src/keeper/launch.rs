@@ -141,11 +141,10 @@ async fn already(
         let other = tags.run;
         let found = desk.readers.read(move |view| runs::find_by_run(view, other)).await;
         let token = found.map_err(|error| error.to_string())?;
-        if token.is_none_or(|token| token.is_good()) {
-            if let Some(report) = survey::report(house, tagged, tags) {
-                desk.inbox.tell(report);
-                return Ok(Already::Another);
-            }
+        let is_over = token.is_some_and(|token| !token.is_good());
+        if let Some(report) = survey::report(house, tagged, tags).filter(|_| !is_over) {
+            desk.inbox.tell(report);
+            return Ok(Already::Another);
         }
     }
     Ok(Already::Nobody)
