@@ -14,7 +14,7 @@ use crate::screen::{Eyes, Screen, Seen, Sight};
 use crate::time::Timestamp;
 
 /// How long after an event a look may still show what was before it.
-pub const SETTLE: Duration = Duration::from_millis(300);
+pub const SETTLE: Duration = Duration::from_secs(1);
 
 /// What a witness said.
 #[derive(Clone, Debug, PartialEq, Eq)]

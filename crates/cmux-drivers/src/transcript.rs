@@ -264,7 +264,8 @@ mod tests {
     /// Returns what fills a place, if everything is in one folder.
     fn known(place: Place, folder: &str, session: &str) -> Option<String> {
         let is_folder = matches!(place, Place::Home | Place::State | Place::Settings);
-        let session = Some(session).filter(|_| place == Place::Session);
+        let is_session = matches!(place, Place::Session | Place::SessionHead);
+        let session = Some(session).filter(|_| is_session);
         Some(folder).filter(|_| is_folder).or(session).map(ToOwned::to_owned)
     }
 

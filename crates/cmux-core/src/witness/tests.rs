@@ -15,11 +15,11 @@ const RANKING: [Witness; 3] = [Status, Hooks, OnScreen];
 #[test]
 fn the_best_whose_word_stands_decides() {
     check(&[], None);
-    check(&[(Status, AtPrompt, 0), (Hooks, Working, 300), (OnScreen, Working, 0)], Some(Status));
+    check(&[(Status, AtPrompt, 0), (Hooks, Working, 1_000), (OnScreen, Working, 0)], Some(Status));
     check(&[(OnScreen, AtPrompt, 0)], Some(OnScreen));
     // A look that is too old is no look; an event is never too old by itself.
     check(&[(Status, AtPrompt, 5_001), (Hooks, Working, 0)], Some(Hooks));
-    check(&[(Status, AtPrompt, 5_000), (Hooks, Working, 5_300)], Some(Status));
+    check(&[(Status, AtPrompt, 5_000), (Hooks, Working, 6_000)], Some(Status));
     check(&[(Hooks, Working, 3_600_000)], Some(Hooks));
     check(&[(Status, AtPrompt, 5_001), (OnScreen, Working, 5_001)], None);
 }
@@ -42,9 +42,9 @@ fn a_look_says_nothing_of_what_happened_after_it_or_just_before() {
     for (look_ago, event_ago, expected) in [
         (2_000, 0, Hooks),
         (0, 0, Hooks),
-        (0, 299, Hooks),
-        (0, 300, Status),
-        (4_000, 4_500, Status),
+        (0, 999, Hooks),
+        (0, 1_000, Status),
+        (4_000, 5_000, Status),
     ] {
         check(&[(Status, AtPrompt, look_ago), (Hooks, Working, event_ago)], Some(expected));
         check(&[(Status, Working, look_ago), (Hooks, AtPrompt, event_ago)], Some(expected));

@@ -29,6 +29,9 @@ pub(super) const UNSAID: &str = "unsaid";
 /// The file in which it is noted what a run may do without asking.
 pub(super) const ALLOWED: &str = "permissions";
 
+/// How much of a session's id names a file, in letters.
+const SESSION_HEAD: usize = 8;
+
 /// What begins the secret of a run.
 const TOKEN_PREFIX: &str = "cmux_run_";
 
@@ -108,6 +111,7 @@ pub(super) fn prepare(
         Place::Program => Some(program.display().to_string()),
         Place::Cmux => Some(desk.cmux.display().to_string()),
         Place::Session => session.map(ToOwned::to_owned),
+        Place::SessionHead => session.map(|id| id.chars().take(SESSION_HEAD).collect()),
         Place::Cwd => Some(agent.setup.cwd.clone()),
         Place::Root => Some(root.clone()),
         Place::Settings => Some(settings.display().to_string()),

@@ -1,10 +1,11 @@
 //! What is done about an agent's screen until it has started: wait, answer a dialog, or ask a person.
 
 use std::path::Path;
+use std::time::Duration;
 
 use cmux_core::agent::{Doing, Sighting};
 use cmux_core::kind::Permissions;
-use cmux_core::look::{self, Answer, Answered, Consent, Step};
+use cmux_core::look::{self, Answer, Answered, Consent, Dialog, Reply, Step};
 use cmux_core::plan::agents::START_WITHIN;
 use cmux_core::screen::{Screen, Seen, Sight};
 use cmux_core::time::Timestamp;
@@ -16,7 +17,13 @@ use tokio::time::Instant;
 use super::desk::Desk;
 use super::prepare::ALLOWED;
 use super::telling::told;
-use super::watch::{LOOK_EVERY, Watch};
+use super::watch::Watch;
+
+/// How long after its launch a CLI that seems to work may still come up with a dialog.
+const DIALOGS_WITHIN: Duration = Duration::from_secs(30);
+
+/// When to look again at what may take a while.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Does what a screen asks for that was looked at while the agent starts.
 pub(super) async fn start(
@@ -39,8 +46,13 @@ pub(super) async fn start(
     let dialogs = &watch.kind.manifest.dialogs;
     match look::next(screen, sight, dialogs, has_consent, watch.answered.as_ref(), now) {
         Step::Ready => {
-            watch.starts_by = None;
-            watch.look_at = None;
+            let is_young = now + START_WITHIN < starts_by + DIALOGS_WITHIN;
+            if is_young && sight.seen == Some(Seen::Busy) {
+                watch.look_at = Some(Instant::now() + LOOK_AGAIN);
+            } else {
+                watch.starts_by = None;
+                watch.look_at = None;
+            }
             watch.hear(sight, now);
             watch.ask_cli(desk);
             watch.decide(desk);
@@ -62,17 +74,26 @@ pub(super) async fn start(
             watch.answered = Some(Answered { answer, at: now });
             watch.press(&keys, None).await;
         }
-        Step::NeedsConsent { dialog, consent } => {
-            let way = match consent {
-                Consent::Trust => "let cmux do so with `cmux project trust`",
-                Consent::All => "set `permissions = \"all\"` for its kind",
-            };
-            let what =
-                format!("its dialog `{dialog}`: answer it there (`cmux agent attach`), or {way}");
+        Step::NeedsConsent { dialog, .. } => {
+            let what = asked(dialogs, &dialog);
             ask_person(watch, what, sight, desk);
         }
         Step::Leave { text, .. } => ask_person(watch, text, sight, desk),
     }
+}
+
+/// Returns what a person is told of a dialog that cmux does not answer.
+pub(super) fn asked(dialogs: &[Dialog], name: &str) -> String {
+    let found = dialogs.iter().find(|dialog| dialog.name == name);
+    if let Some(Dialog { answer: Reply::Leave(text), .. }) = found {
+        return text.clone();
+    }
+    let way = match found.and_then(|dialog| dialog.consent) {
+        Some(Consent::Trust) => ", or let cmux do so with `cmux project trust`",
+        Some(Consent::All) => ", or set `permissions = \"all\"` for its kind",
+        None => "",
+    };
+    format!("its dialog `{name}`: answer it there (`cmux agent attach`){way}")
 }
 
 /// Returns whether the person agreed that agents of this project may trust its folder.
@@ -95,6 +116,6 @@ fn ask_person(watch: &mut Watch, what: String, sight: &Sight, desk: &Desk) {
         watch.tell(doing, u8::MAX, desk);
     }
     // A person takes a while.
-    watch.look_at = Some(Instant::now() + LOOK_EVERY * 5);
+    watch.look_at = Some(Instant::now() + LOOK_AGAIN);
     watch.starts_by = watch.starts_by.map(|_| now + START_WITHIN);
 }

@@ -77,6 +77,7 @@ fn read_file(at: &Template, state: &Path, launcher: Process) -> Option<Reading> 
                 Place::Program
                 | Place::Cmux
                 | Place::Session
+                | Place::SessionHead
                 | Place::Cwd
                 | Place::Root
                 | Place::Settings

@@ -14,7 +14,7 @@ use cmux_core::plan::agents::START_WITHIN;
 use cmux_core::project::ProjectId;
 use cmux_core::screen::{Screen, Seen, Sight};
 use cmux_core::time::Timestamp;
-use cmux_core::witness::{Said, Statements, judge};
+use cmux_core::witness::{SETTLE, Said, Statements, judge};
 use cmux_drivers::clock;
 use cmux_drivers::kinds;
 use cmux_drivers::process::{Process, children};
@@ -30,10 +30,9 @@ use super::prepare::UNSAID;
 use super::starting;
 use super::status::Status;
 use super::telling::{doing_of, how, told};
-use super::typing::LOOK_AFTER_KEY;
 
 /// How often the screen is looked at while an agent starts.
-pub(super) const LOOK_EVERY: Duration = Duration::from_millis(200);
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// How long what a CLI left behind may keep its launcher before the agent counts as ended.
 const LEFT_WITHIN: Duration = Duration::from_secs(15);
@@ -118,10 +117,11 @@ impl Watch {
     ) -> Result<Watch, String> {
         let starts_by = match agent.phase {
             Phase::Starting { deadline } => Some(deadline),
+            // It may be a dialog from before its prompt.
+            Phase::Asking => Some(desk.now() + START_WITHIN),
             Phase::Offline
             | Phase::Idle
             | Phase::Busy
-            | Phase::Asking
             | Phase::Limited { .. }
             | Phase::Down { .. }
             | Phase::Failed => None,
@@ -255,10 +255,15 @@ impl Watch {
     pub(super) fn hear(&mut self, sight: &Sight, now: Timestamp) {
         self.statements.forget(Witness::Title);
         self.statements.forget(Witness::Screen);
-        if let Some(said) = Said::of_sight(sight, now) {
-            let doing = self.until_when(said.doing, said.line.as_ref(), now);
-            self.statements.hear(Said { doing, ..said });
-        }
+        let Some(said) = Said::of_sight(sight, now) else { return };
+        // One that comes up later is not answered: what an agent shows may look like it.
+        let doing = match &sight.seen {
+            Some(Seen::Dialog { name }) => {
+                Doing::Asking { what: starting::asked(&self.kind.manifest.dialogs, name) }
+            }
+            Some(_) | None => self.until_when(said.doing, said.line.as_ref(), now),
+        };
+        self.statements.hear(Said { doing, ..said });
     }
 
     /// Says until when an agent is limited by what is on its screen: as it was first told, or for a while
@@ -314,7 +319,7 @@ impl Watch {
             self.starts_by = None;
         }
         if self.told != doing && self.starts_by.is_none() {
-            self.look_at = Some(Instant::now() + LOOK_AFTER_KEY);
+            self.look_at = Some(Instant::now() + SETTLE);
         }
         self.told = doing;
         self.ask_cli(desk);
@@ -339,10 +344,7 @@ impl Watch {
         let sight = self.kind.manifest.eyes.look(&screen, now, clock::east_min());
         self.ask_cli(desk);
         let is_dialog = matches!(sight.seen, Some(Seen::Dialog { .. }));
-        if is_dialog {
-            // It may be from before the daemon last ended, or come up late.
-            self.starts_by.get_or_insert(now + START_WITHIN);
-        } else if self.statements.stands(Witness::Status, now) {
+        if !is_dialog && self.statements.stands(Witness::Status, now) {
             // Whoever says how it is has started, whatever its screen looks like.
             self.starts_by = None;
         }

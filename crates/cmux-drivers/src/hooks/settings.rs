@@ -33,7 +33,7 @@ const CODEX_LINKS: [&str; 7] = [
 ];
 
 /// What of the person's Gemini is used as it is, if it is there.
-const GEMINI_LINKS: [&str; 16] = [
+const GEMINI_LINKS: [&str; 17] = [
     ".env",
     ".gemini/.env",
     ".gemini/GEMINI.md",
@@ -48,6 +48,7 @@ const GEMINI_LINKS: [&str; 16] = [
     ".gemini/keybindings.json",
     ".gemini/mcp-oauth-tokens.json",
     ".gemini/oauth_creds.json",
+    ".gemini/policies",
     ".gemini/skills",
     ".gemini/trustedFolders.json",
 ];
@@ -113,11 +114,17 @@ pub fn settings(manifest: &Manifest, cmux: &Path, permissions: Permissions) -> F
         HookShape::Gemini => {
             // It counts in milliseconds.
             let table = table(hooks, cmux, TIMEOUT_S * 1000);
-            let tools = json!({ "allowed": ["run_shell_command(cmux)"] });
-            let json = json!({ "hooks": table, "tools": tools });
-            let own = File { path: ".gemini/settings.json", content: Content::Added(json) };
+            // What is allowed in its settings would be all that is allowed. Its home is this folder.
+            let policies = ["~/.gemini/policies", "~/.gemini/cmux.toml"];
+            let json = json!({ "hooks": table, "policyPaths": policies });
+            let rule = "[[rule]]\ntoolName = \"run_shell_command\"\ncommandPrefix = \"cmux\"\n\
+                        decision = \"allow\"\npriority = 100\n";
+            let own = [
+                File { path: ".gemini/settings.json", content: Content::Added(json) },
+                File { path: ".gemini/cmux.toml", content: Content::Text(rule.to_owned()) },
+            ];
             let links = GEMINI_LINKS.map(|path| File { path, content: Content::Link });
-            let files = [own].into_iter().chain(links).collect();
+            let files = own.into_iter().chain(links).collect();
             Files { lasts: Lasts::Agent, settings: "", files }
         }
         HookShape::Codex => {

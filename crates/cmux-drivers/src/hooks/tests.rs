@@ -281,7 +281,7 @@ fn gemini_has_a_home_of_its_own_with_what_the_person_set_and_links_to_the_rest()
     fs::write(theirs.join(".gemini/oauth_creds.json"), "s3cret").unwrap();
     let said = r#"{ // Mine.
         "security": { "auth": { "selectedType": "x // y /* z */ \" w" } }, /* Not
-        theirs. */ "hooks": { "AfterAgent": [1] }, "tools": { "allowed": ["a"] } }"#;
+        theirs. */ "hooks": { "AfterAgent": [1] }, "policyPaths": ["a"] }"#;
     fs::write(theirs.join(".gemini/settings.json"), said).unwrap();
     let files = settings(&built_in("gemini"), Path::new("/cmux"), Permissions::Ask);
     assert_eq!(files.lasts, Lasts::Agent);
@@ -294,7 +294,10 @@ fn gemini_has_a_home_of_its_own_with_what_the_person_set_and_links_to_the_rest()
     let text = fs::read_to_string(ours.join(".gemini/settings.json")).unwrap();
     let text: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(text["security"]["auth"]["selectedType"], "x // y /* z */ \" w");
-    assert_eq!(text["tools"]["allowed"], json!(["a", "run_shell_command(cmux)"]));
+    let policies = json!(["a", "~/.gemini/policies", "~/.gemini/cmux.toml"]);
+    assert_eq!(text["policyPaths"], policies);
+    let rule = fs::read_to_string(ours.join(".gemini/cmux.toml")).unwrap();
+    assert!(rule.contains("commandPrefix = \"cmux\""), "{rule}");
     assert_eq!(text["hooks"]["AfterAgent"].as_array().unwrap().len(), 2);
     fs::write(theirs.join(".gemini/settings.json"), "{ no").unwrap();
     let refused = files.write(&ours, &theirs).unwrap_err().to_string();

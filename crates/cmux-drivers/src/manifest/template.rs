@@ -23,6 +23,8 @@ pub enum Place {
     Cmux,
     /// The CLI's session, by the id that it has or is to have.
     Session,
+    /// The beginning of that id, by which some CLIs call their files.
+    SessionHead,
     /// The folder that the agent works in.
     Cwd,
     /// The root of the repository or project that the folder belongs to.
@@ -48,10 +50,11 @@ pub enum Place {
 }
 
 impl Place {
-    pub const ALL: [Place; 14] = [
+    pub const ALL: [Place; 15] = [
         Place::Program,
         Place::Cmux,
         Place::Session,
+        Place::SessionHead,
         Place::Cwd,
         Place::Root,
         Place::Settings,
@@ -70,6 +73,7 @@ impl Place {
             Place::Program => "program",
             Place::Cmux => "cmux",
             Place::Session => "session",
+            Place::SessionHead => "session_head",
             Place::Cwd => "cwd",
             Place::Root => "root",
             Place::Settings => "settings",

@@ -116,6 +116,7 @@ impl Kind {
             Place::Name => Some("api".to_owned()),
             Place::Pid => pid.map(|pid| pid.to_string()),
             Place::Cmux
+            | Place::SessionHead
             | Place::Cwd
             | Place::Root
             | Place::Prompt
