@@ -26,7 +26,6 @@ install = "it is never seen"
 [launch]
 session = "theirs"
 command = ["{pid}"]
-role = []
 
 [launch.ask]
 args = []

@@ -130,6 +130,31 @@ fn an_agent_launches_others_in_its_own_project_and_knows_of_no_more() {
 }
 
 #[test]
+fn an_agent_launches_others_with_no_more_than_it_may_do_itself() {
+    let house = House::new();
+    house.home.add_ghost();
+    let project = house.projects(1).remove(0);
+    let agent = Agent::of(&project);
+    let house = agent.enter(house, false);
+    for (more, reason) in [
+        (json!({ "args": ["--dangerously-skip-permissions"] }), "arguments or variables"),
+        (json!({ "env": { "PATH": "/tmp" } }), "arguments or variables"),
+        (json!({ "kind": "shell" }), "runs what it is told"),
+        (json!({ "cwd": "/" }), "outside of its project"),
+    ] {
+        let mut new = json!({ "project": project, "name": "child", "kind": GHOST });
+        for (key, value) in more.as_object().unwrap() {
+            new[key] = value.clone();
+        }
+        let asked = [spawn(&new).with_token(agent.secret)];
+        let answer = agent.ask(&house, &house.socket(), &asked).remove(0);
+        assert_eq!(answer.status, 403, "{more}: {answer:?}");
+        assert!(answer.json()["detail"].as_str().unwrap().contains(reason), "{answer:?}");
+    }
+    assert_eq!(ids(&house.get("/api/agents")), [""; 0]);
+}
+
+#[test]
 fn an_agent_tends_those_that_it_launched_and_nobody_elses() {
     let house = House::new();
     house.home.add_ghost();
@@ -141,7 +166,7 @@ fn an_agent_tends_those_that_it_launched_and_nobody_elses() {
     let parent = Agent { id: id_of(&parent), ..Agent::of(&project) };
     let house = parent.enter(house, false);
     let made =
-        parent.ask(&house, &house.socket(), &[new("child", "shell").with_token(parent.secret)]);
+        parent.ask(&house, &house.socket(), &[new("child", "demo").with_token(parent.secret)]);
     let child = Agent { id: id_of(&made[0].json()), ..Agent::of_the_past(&project) };
     let house = child.enter(house, false);
     let ask = |agent: &Agent, request: Request| {
