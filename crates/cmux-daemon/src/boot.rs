@@ -241,6 +241,9 @@ async fn live(
         Some(what) = fault.recv() => Ending::Damaged(what),
         end = wait_for(&mut kernel_end) => Ending::Kernel(end),
     };
+    // Whoever still has something to tell of a request does not keep the store open.
+    let readers = app.awake().map(|awake| awake.readers.clone());
+    let kept = kept.into_iter().chain(readers).collect();
     drop(app);
     let left = Leaving { closing, serving, clients_gone, inbox, kept, kernel_end };
     let ended = left.leave(end, &life).await;
@@ -405,8 +408,8 @@ struct Leaving {
     serving: tokio::task::JoinHandle<()>,
     clients_gone: mpsc::Receiver<()>,
     inbox: Option<Inbox>,
-    /// What the keeper reads by.
-    kept: Option<Readers>,
+    /// What is read by until the end.
+    kept: Vec<Readers>,
     kernel_end: Option<oneshot::Receiver<End>>,
 }
 
@@ -441,7 +444,7 @@ impl Leaving {
         if timeout(DRAIN_WITHIN, drained).await.is_err() {
             warn!("not every client left in time");
         }
-        if let Some(readers) = self.kept {
+        for readers in self.kept {
             readers.close();
         }
         if let Some(inbox) = self.inbox {

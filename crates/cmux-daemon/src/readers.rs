@@ -14,28 +14,37 @@ const READERS_MAX: usize = 4;
 pub(crate) struct Readers {
     path: PathBuf,
     places: Arc<Semaphore>,
-    /// Those that nobody uses. Held only to take one out or put one back.
-    idle: Arc<Mutex<Vec<Reader>>>,
+    idle: Idle,
+    /// All that came of the same, which are closed together. Held only to add to it, or to close.
+    kin: Arc<Mutex<Vec<(Arc<Semaphore>, Idle)>>>,
 }
+
+/// Connections that nobody uses. Held only to take one out or put one back.
+type Idle = Arc<Mutex<Vec<Reader>>>;
 
 impl Readers {
     pub(crate) fn of(database: &Path) -> Readers {
-        Readers {
-            path: database.to_owned(),
-            places: Arc::new(Semaphore::new(READERS_MAX)),
-            idle: Arc::default(),
-        }
+        Readers::among(database, Arc::default())
+    }
+
+    fn among(database: &Path, kin: Arc<Mutex<Vec<(Arc<Semaphore>, Idle)>>>) -> Readers {
+        let (places, idle) = (Arc::new(Semaphore::new(READERS_MAX)), Idle::default());
+        let own = (places.clone(), idle.clone());
+        kin.lock().unwrap_or_else(PoisonError::into_inner).push(own);
+        Readers { path: database.to_owned(), places, idle, kin }
     }
 
     /// Returns other connections to the same store, which need not wait for these.
     pub(crate) fn another(&self) -> Readers {
-        Readers::of(&self.path)
+        Readers::among(&self.path, self.kin.clone())
     }
 
-    /// Closes all connections: nobody reads any more.
+    /// Closes all connections, and those of all others that came of these: nobody reads any more.
     pub(crate) fn close(&self) {
-        self.places.close();
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        for (places, idle) in self.kin.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            places.close();
+            idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        }
     }
 
     /// Returns what `work` finds, on a thread that may wait for the disk.
