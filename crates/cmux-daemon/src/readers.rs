@@ -16,18 +16,21 @@ pub(crate) struct Readers {
     places: Arc<Semaphore>,
     idle: Idle,
     /// All that came of the same, which are closed together. Held only to add to it, or to close.
-    kin: Arc<Mutex<Vec<(Arc<Semaphore>, Idle)>>>,
+    kin: Kin,
 }
 
 /// Connections that nobody uses. Held only to take one out or put one back.
 type Idle = Arc<Mutex<Vec<Reader>>>;
+
+/// The places and connections of all that came of the same.
+type Kin = Arc<Mutex<Vec<(Arc<Semaphore>, Idle)>>>;
 
 impl Readers {
     pub(crate) fn of(database: &Path) -> Readers {
         Readers::among(database, Arc::default())
     }
 
-    fn among(database: &Path, kin: Arc<Mutex<Vec<(Arc<Semaphore>, Idle)>>>) -> Readers {
+    fn among(database: &Path, kin: Kin) -> Readers {
         let (places, idle) = (Arc::new(Semaphore::new(READERS_MAX)), Idle::default());
         let own = (places.clone(), idle.clone());
         kin.lock().unwrap_or_else(PoisonError::into_inner).push(own);

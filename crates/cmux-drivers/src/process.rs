@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use procfs::net::{TcpNetEntry, TcpState};
@@ -29,16 +30,27 @@ pub struct Process {
 impl Process {
     /// Returns the process that has the number `pid` now.
     pub fn find(pid: u32) -> Option<Process> {
-        Process::of(&procfs::process::Process::new(pid.cast_signed()).ok()?)
+        // It is asked for so often that nothing but this one file is opened.
+        let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+        // Before it stands what the process calls itself, which may look like anything.
+        let end = stat.iter().rposition(|&byte| byte == b')')?;
+        let fields: Vec<&str> = str::from_utf8(&stat[end + 1..]).ok()?.split_whitespace().collect();
+        let (state, threads) = (fields.first()?.chars().next()?, fields.get(17)?.parse().ok()?);
+        Process { pid, start: fields.get(19)?.parse().ok()? }.unless_ended(state, threads)
     }
 
     fn of(process: &procfs::process::Process) -> Option<Process> {
         let stat = process.stat().ok()?;
+        let process = Process { pid: stat.pid.cast_unsigned(), start: stat.starttime };
+        process.unless_ended(stat.state, stat.num_threads)
+    }
+
+    /// Returns this process, unless it has ended.
+    fn unless_ended(self, state: char, threads: i64) -> Option<Process> {
         // A zombie has ended; only its parent has not noticed. But while it has threads, the last of
         // them still holds all that the process held: locks, sockets, ports.
-        let has_ended = matches!(stat.state, 'Z' | 'X') && stat.num_threads <= 1;
-        let process = Process { pid: stat.pid.cast_unsigned(), start: stat.starttime };
-        (!has_ended).then_some(process)
+        let has_ended = matches!(state, 'Z' | 'X') && threads <= 1;
+        (!has_ended).then_some(self)
     }
 
     /// Returns this process.
@@ -97,22 +109,33 @@ impl Process {
     }
 }
 
+/// A handle on a process, by which its end is heard of. There is none for one that has ended.
+#[derive(Debug)]
+pub struct Ending(Option<AsyncFd<OwnedFd>>);
+
 impl Process {
-    /// Waits until the process has ended, without a thread that waits for it.
+    /// Returns a handle by which the end of the process is heard of, without a thread that waits for it.
     #[expect(
         deprecated,
         reason = "the other way to watch a handle is unsafe, and this one is owned"
     )]
-    pub async fn ended(&self) -> io::Result<()> {
+    pub fn ending(&self) -> io::Result<Ending> {
         let gone = |error: &Errno| matches!(*error, Errno::SRCH | Errno::INVAL);
-        let Some(pid) = Pid::from_raw(self.pid.cast_signed()) else { return Ok(()) };
+        let Some(pid) = Pid::from_raw(self.pid.cast_signed()) else { return Ok(Ending(None)) };
         let handle = match pidfd_open(pid, PidfdFlags::NONBLOCK) {
             Ok(handle) => AsyncFd::with_interest(handle, Interest::READABLE)?,
-            Err(error) if gone(&error) => return Ok(()),
+            Err(error) if gone(&error) => return Ok(Ending(None)),
             Err(error) => return Err(error.into()),
         };
         // The handle is of whoever has the number now. What cannot be looked at is taken to be it.
-        if !self.is_gone() {
+        Ok(Ending((!self.is_gone()).then_some(handle)))
+    }
+}
+
+impl Ending {
+    /// Waits until the process has ended. It may be asked again and again.
+    pub async fn wait(&self) -> io::Result<()> {
+        if let Some(handle) = &self.0 {
             drop(handle.readable().await?);
         }
         Ok(())

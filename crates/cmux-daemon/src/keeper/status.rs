@@ -19,10 +19,11 @@ const DEEP_MAX: usize = 3;
 #[derive(Debug)]
 pub(super) enum Status {
     Nowhere,
-    /// In a file that is called by its process.
+    /// In a file that is called by its process, which is the one that had such a file before.
     File {
         at: Template,
         state: PathBuf,
+        by: Option<Process>,
     },
     /// In a stream that is followed for as long as this is kept.
     Stream(watch::Receiver<Reading>),
@@ -34,7 +35,7 @@ impl Status {
     pub(super) fn of(manifest: &Manifest, run: &Path, state: PathBuf) -> Status {
         let Some(manifest::Status { shape, at }) = &manifest.status else { return Status::Nowhere };
         match shape {
-            StatusShape::ClaudeSession => Status::File { at: at.clone(), state },
+            StatusShape::ClaudeSession => Status::File { at: at.clone(), state, by: None },
             StatusShape::OpencodeEvents => {
                 let port = fs::read_to_string(run.join("port")).ok();
                 let filled = at.fill(|place| port.clone().filter(|_| place == Place::Port));
@@ -47,10 +48,21 @@ impl Status {
     }
 
     /// Returns what the CLI below `launcher` says at `now`, and which session it is in.
-    pub(super) fn read(&self, launcher: Process, now: Timestamp) -> Option<(Said, Option<String>)> {
+    pub(super) fn read(
+        &mut self,
+        launcher: Process,
+        now: Timestamp,
+    ) -> Option<(Said, Option<String>)> {
         let reading = match self {
             Status::Nowhere => return None,
-            Status::File { at, state } => read_file(at, state, launcher)?,
+            Status::File { at, state, by } => match by.and_then(|it| read_of(at, state, it)) {
+                Some(reading) => reading,
+                None => {
+                    let (process, reading) = read_below(at, state, launcher)?;
+                    *by = Some(process);
+                    reading
+                }
+            },
             Status::Stream(receiver) => receiver.borrow().clone(),
         };
         match reading {
@@ -65,34 +77,40 @@ impl Status {
 
 /// Returns what is in the file of the first process that has one: below `launcher`, or what a person
 /// started itself.
-fn read_file(at: &Template, state: &Path, launcher: Process) -> Option<Reading> {
-    let home = env::var("HOME").unwrap_or_default();
+fn read_below(at: &Template, state: &Path, launcher: Process) -> Option<(Process, Reading)> {
     let mut below = vec![launcher];
     for _ in 0..=DEEP_MAX {
         for process in &below {
-            let path = at.fill(|place| match place {
-                Place::Home => Some(home.clone()),
-                Place::State => Some(state.display().to_string()),
-                Place::Pid => Some(process.pid.to_string()),
-                Place::Program
-                | Place::Cmux
-                | Place::Session
-                | Place::SessionHead
-                | Place::Cwd
-                | Place::Root
-                | Place::Settings
-                | Place::Prompt
-                | Place::Role
-                | Place::Name
-                | Place::Run
-                | Place::Port => None,
-            });
-            match session_file(Path::new(&path.ok()?), *process) {
-                Reading::Absent => {}
-                reading @ (Reading::Unknown | Reading::Said(_)) => return Some(reading),
+            if let Some(reading) = read_of(at, state, *process) {
+                return Some((*process, reading));
             }
         }
         below = below.iter().flat_map(|process| children(process.pid)).collect();
     }
     None
+}
+
+/// Returns what is in the file of a process, if it has one.
+fn read_of(at: &Template, state: &Path, process: Process) -> Option<Reading> {
+    let path = at.fill(|place| match place {
+        Place::Home => Some(env::var("HOME").unwrap_or_default()),
+        Place::State => Some(state.display().to_string()),
+        Place::Pid => Some(process.pid.to_string()),
+        Place::Program
+        | Place::Cmux
+        | Place::Session
+        | Place::SessionHead
+        | Place::Cwd
+        | Place::Root
+        | Place::Settings
+        | Place::Prompt
+        | Place::Role
+        | Place::Name
+        | Place::Run
+        | Place::Port => None,
+    });
+    match session_file(Path::new(&path.ok()?), process) {
+        Reading::Absent => None,
+        reading @ (Reading::Unknown | Reading::Said(_)) => Some(reading),
+    }
 }

@@ -17,7 +17,7 @@ use cmux_core::time::Timestamp;
 use cmux_core::witness::{SETTLE, Said, Statements, judge};
 use cmux_drivers::clock;
 use cmux_drivers::kinds;
-use cmux_drivers::process::{Process, children};
+use cmux_drivers::process::{Ending, Process, children};
 use cmux_drivers::tmux::TmuxError;
 use cmux_drivers::tmux::pane::{Life, Pane, PaneId};
 use cmux_drivers::tmux::screen::{self, Colours};
@@ -31,7 +31,8 @@ use super::starting;
 use super::status::Status;
 use super::telling::{doing_of, how, told};
 
-/// How often the screen is looked at while an agent starts.
+/// How often the screen is looked at while an agent starts: soon at first, and then less and less often.
+const LOOK_FIRST: Duration = Duration::from_millis(25);
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// How long what a CLI left behind may keep its launcher before the agent counts as ended.
@@ -62,6 +63,8 @@ pub(super) struct Watch {
     /// The process that tmux knows the pane by: a person may have started the CLI from a shell.
     pub(super) pane_pid: u32,
     pub(super) is_adopted: bool,
+    /// By which its end is heard of, if it can be.
+    ending: Option<Ending>,
     pub(super) kind: Arc<kinds::Known>,
     /// Where what is written for this life lies.
     pub(super) folder: PathBuf,
@@ -83,6 +86,8 @@ pub(super) struct Watch {
     active_s: Option<u64>,
     pub(super) answered: Option<Answered>,
     pub(super) keys_pressed: u32,
+    /// How often its screen was looked at.
+    looks: u32,
     /// What it is to be told first, if that could not be done when it was launched.
     pub(super) unsaid: Option<String>,
     pub(super) look_at: Option<Instant>,
@@ -130,14 +135,20 @@ impl Watch {
         let state = desk.home.agent_state(&agent.id.to_string());
         let status = Status::of(&kind.manifest, &folder, state);
         let unsaid = std::fs::read_to_string(folder.join(UNSAID)).ok();
+        let process = Process { pid: process.pid, start: process.start };
+        let ending = process.ending().inspect_err(|error| {
+            warn!(%error, agent = %agent.id, "its process cannot be watched; surveys tell of it");
+        });
+        let ending = ending.ok();
         Ok(Watch {
             agent: agent.id,
             run,
             house,
             pane,
-            process: Process { pid: process.pid, start: process.start },
             pane_pid: process.pid,
             is_adopted: agent.adopted,
+            process,
+            ending,
             kind,
             folder,
             project: agent.project.clone(),
@@ -151,6 +162,7 @@ impl Watch {
             active_s: None,
             answered: None,
             keys_pressed: 0,
+            looks: 0,
             unsaid,
             look_at: Some(Instant::now()),
             cli: None,
@@ -200,8 +212,11 @@ impl Watch {
 
     /// Waits until the process has ended.
     pub(super) async fn ended(&self) {
-        if let Err(error) = self.process.ended().await {
-            warn!(%error, agent = %self.agent, "its process cannot be watched; surveys tell of it");
+        let is_heard_of = match &self.ending {
+            Some(ending) => ending.wait().await.is_ok(),
+            None => false,
+        };
+        if !is_heard_of {
             std::future::pending::<()>().await;
         }
     }
@@ -328,7 +343,9 @@ impl Watch {
 
     /// Looks at the screen, and does what it asks for while the agent starts. Returns whether it was seen.
     pub(super) async fn look(&mut self, desk: &Desk) -> bool {
-        self.look_at = self.starts_by.map(|_| Instant::now() + self.look_every());
+        let pause = LOOK_FIRST.saturating_mul(1 << self.looks.min(8)).min(self.look_every());
+        self.looks += 1;
+        self.look_at = self.starts_by.map(|_| Instant::now() + pause);
         let screen = match self.screen().await {
             Ok(screen) => screen,
             Err(error) => {

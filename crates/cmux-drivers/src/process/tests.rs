@@ -214,3 +214,39 @@ fn put_away(way: &UnixStream, socket: &TcpStream) {
     assert!(rights.push(SendAncillaryMessage::ScmRights(&files)));
     sendmsg(way, &[IoSlice::new(b"x")], &mut rights, SendFlags::empty()).unwrap();
 }
+
+#[test]
+fn the_end_of_a_process_is_heard_of_as_often_as_it_is_asked_for() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+        let process = Process::find(child.id()).unwrap();
+        let ending = process.ending().unwrap();
+        let soon = Duration::from_millis(50);
+        assert!(tokio::time::timeout(soon, ending.wait()).await.is_err(), "it lives");
+        // Another one that had the number before is gone.
+        Process { start: process.start + 1, ..process }.ending().unwrap().wait().await.unwrap();
+        child.kill().unwrap();
+        for _ in 0..2 {
+            ending.wait().await.unwrap();
+        }
+        child.wait().unwrap();
+        process.ending().unwrap().wait().await.unwrap();
+    });
+}
+
+#[test]
+fn a_process_is_found_as_the_whole_table_has_it_whatever_it_calls_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let odd = folder.path().join(") R 1 (\n");
+    std::fs::copy("/bin/sleep", &odd).unwrap();
+    let mut child = Command::new(&odd).arg("1000").spawn().unwrap();
+    let ids = [child.id(), std::process::id()];
+    let found = ids.map(|pid| Process::find(pid).unwrap());
+    let all = all_processes().unwrap().filter_map(|it| Process::of(&it.ok()?));
+    let listed: Vec<Process> = all.filter(|it| ids.contains(&it.pid)).collect();
+    assert!(found.iter().all(|it| listed.contains(it)), "{found:?} {listed:?}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(Process::find(ids[0]), None);
+}

@@ -4,6 +4,7 @@
 
 mod adopted;
 mod chaos;
+mod crowds;
 mod deaths;
 mod launches;
 mod lost;

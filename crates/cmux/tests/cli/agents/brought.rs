@@ -119,6 +119,7 @@ fn configure(shop: &Shop, flag: &str, value: &str) {
 /// Checks that of all that ran in the home there is no process, and so no port, and no socket.
 #[track_caller]
 fn nothing_is_left(shop: &Shop) {
+    assert!(!shop.root().join("cmux.db-wal").exists(), "the store is not in one file");
     assert_eq!(shop.processes(), [], "{}", shop.log());
     assert_eq!(sockets(shop), Vec::<PathBuf>::new());
     assert!(!shop.home.root().join("cmux.sock").exists());
