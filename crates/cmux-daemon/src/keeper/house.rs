@@ -13,7 +13,7 @@ use cmux_drivers::tmux::control::{Control, Heard};
 use cmux_drivers::tmux::pane::{self, Pane};
 use cmux_drivers::tmux::server::{Generation, Server};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{MissedTickBehavior, interval, sleep_until};
 use tracing::{debug, warn};
 
 use super::{Desk, Order, Orders};
@@ -157,6 +157,7 @@ impl Keep {
         let look_every = if self.is_persons { VISIT_EVERY } else { LOOK_EVERY };
         let mut tick = interval(look_every);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut look_at = None;
         loop {
             tokio::select! {
                 wish = asked.recv() => match wish {
@@ -170,9 +171,11 @@ impl Keep {
                     if !is_open {
                         self.line = None;
                     }
-                    // What comes at once is looked at in one go.
-                    sleep(LOOK_APART.saturating_sub(self.looked_at.elapsed())).await;
-                    while let Some(Ok(_)) = self.line.as_mut().map(|line| line.heard.try_recv()) {}
+                    // What comes at once is looked at in one go. Nobody waits for that meanwhile.
+                    look_at = look_at.or(Some(self.looked_at + LOOK_APART));
+                }
+                () = due(look_at) => {
+                    look_at = None;
                     self.look().await;
                 }
                 _ = tick.tick() => {
@@ -254,6 +257,14 @@ impl Keep {
             Err(error @ (TmuxError::Late | TmuxError::Gone)) => debug!(%error, "tmux was not seen"),
             Err(error) => warn!(%error, "tmux could not be looked at"),
         }
+    }
+}
+
+/// Waits until it is time to look at what was heard of, if anything was.
+async fn due(at: Option<Instant>) {
+    match at {
+        Some(at) => sleep_until(at.into()).await,
+        None => std::future::pending().await,
     }
 }
 
