@@ -1,5 +1,6 @@
 //! What is typed at an agent: its first task, its way out, a key. Each is a guarded step.
 
+use std::slice;
 use std::time::{Duration, SystemTime};
 
 use cmux_core::screen::prompt::Composer;
@@ -16,6 +17,9 @@ use super::watch::Watch;
 
 /// How long after a key its effect is looked for.
 pub(super) const LOOK_AFTER_KEY: Duration = Duration::from_millis(400);
+
+/// How long apart keys are that mean something each.
+const KEYS_APART: Duration = Duration::from_millis(150);
 
 /// How long a key may wait in a server that stands still.
 const KEY_WITHIN: Duration = Duration::from_secs(3);
@@ -106,7 +110,13 @@ impl Watch {
     /// Interrupts what it does, at most once for each `step`.
     pub(super) async fn interrupt(&mut self, step: String) {
         let keys = self.kind.manifest.keys.interrupt.clone();
-        self.press(&keys, Some(step)).await;
+        for (number, key) in keys.iter().enumerate() {
+            // Two in one breath would be another key: Escape, and anything after it.
+            if number > 0 {
+                sleep(KEYS_APART).await;
+            }
+            self.press(slice::from_ref(key), Some(format!("{step}-{number}"))).await;
+        }
         self.look_at = Some(Instant::now() + LOOK_AFTER_KEY);
     }
 
