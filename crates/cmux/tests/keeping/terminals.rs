@@ -1,6 +1,7 @@
 //! Agents' terminals, and why they are taken to be as they are.
 
 use cmux_testkit::wait::eventually;
+use cmux_wire::why::Saying;
 
 use crate::world::World;
 
@@ -46,11 +47,15 @@ fn what_is_on_the_screen_is_shown_and_followed() {
 fn it_is_told_who_said_what_and_by_which_rule() {
     let world = World::new();
     world.idle("worker");
-    let project = world.project.clone();
-    let why =
-        world.home.ask(|client| async move { client.why("worker", Some(&project)).await }).unwrap();
+    // Its status may say so before its screen was looked at.
+    let why = eventually("its screen says something", || {
+        let project = world.project.clone();
+        let why =
+            world.home.ask(|client| async move { client.why("worker", Some(&project)).await });
+        let has_rule = |it: &Saying| it.witness == "screen" && it.rule.is_some();
+        why.ok().filter(|why| why.sayings.iter().any(has_rule))
+    });
     let decided = why.decided.clone().expect("a witness decided");
     assert_eq!(decided.says, "idle");
-    assert!(why.sayings.iter().any(|it| it.witness == "screen" && it.rule.is_some()), "{why:?}");
     assert!(why.sayings.iter().any(|it| it.witness == "process"), "{why:?}");
 }
