@@ -15,6 +15,7 @@ pub mod guard;
 pub mod hook;
 pub mod id;
 pub mod kind;
+pub mod limit;
 pub mod look;
 pub mod nearest;
 pub mod pace;

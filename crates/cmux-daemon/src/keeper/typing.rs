@@ -16,7 +16,7 @@ use super::prepare::UNSAID;
 use super::watch::Watch;
 
 /// How long after a key its effect is looked for.
-pub(super) const LOOK_AFTER_KEY: Duration = Duration::from_millis(400);
+const LOOK_AFTER_KEY: Duration = Duration::from_millis(400);
 
 /// How long apart keys are that mean something each.
 const KEYS_APART: Duration = Duration::from_millis(150);

@@ -8,6 +8,7 @@ use cmux_core::agent::{Agent, Doing, Pid, Place, Sighting};
 use cmux_core::clock::Clock;
 use cmux_core::id::{AgentId, RunId};
 use cmux_core::kind::Witness;
+use cmux_core::limit::{self, Limit};
 use cmux_core::look::Answered;
 use cmux_core::phase::Phase;
 use cmux_core::plan::agents::START_WITHIN;
@@ -37,9 +38,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// How long what a CLI left behind may keep its launcher before the agent counts as ended.
 const LEFT_WITHIN: Duration = Duration::from_secs(15);
-
-/// How long an agent is taken to be limited that does not tell until when.
-const LIMITED_FOR: Duration = Duration::from_mins(5);
 
 /// How often it is in a person's server, where each look is a process.
 const VISIT_EVERY: Duration = Duration::from_secs(2);
@@ -94,8 +92,8 @@ pub(super) struct Watch {
     /// The CLI itself, below the launcher, and since when it has been gone without it.
     cli: Option<Process>,
     cli_gone_at: Option<Instant>,
-    /// By which line it is limited, and until when that was first told to be.
-    limited: Option<(String, Timestamp)>,
+    /// The limit that its screen tells of.
+    limit: Limit,
     clock: Clock,
     /// Whether it was told to end.
     pub(super) is_ending: bool,
@@ -167,7 +165,7 @@ impl Watch {
             look_at: Some(Instant::now()),
             cli: None,
             cli_gone_at: None,
-            limited: None,
+            limit: Limit::default(),
             clock: desk.clock,
             is_ending: false,
         })
@@ -276,23 +274,9 @@ impl Watch {
             Some(Seen::Dialog { name }) => {
                 Doing::Asking { what: starting::asked(&self.kind.manifest.dialogs, name) }
             }
-            Some(_) | None => self.until_when(said.doing, said.line.as_ref(), now),
+            Some(_) | None => self.limit.seen(said.doing, said.line.as_deref(), now),
         };
         self.statements.hear(Said { doing, ..said });
-    }
-
-    /// Says until when an agent is limited by what is on its screen: as it was first told, or for a while
-    /// if it is not told. What is over still stands there, until something else does.
-    fn until_when(&mut self, doing: Doing, line: Option<&String>, now: Timestamp) -> Doing {
-        let Doing::Limited { until } = doing else {
-            self.limited = None;
-            return doing;
-        };
-        let line = line.cloned().unwrap_or_default();
-        let known = self.limited.as_ref().filter(|(known, _)| *known == line).map(|(_, it)| *it);
-        let until = known.unwrap_or_else(|| until.unwrap_or(now + LIMITED_FOR));
-        self.limited = Some((line, until));
-        if until <= now { Doing::AtPrompt } else { Doing::Limited { until: Some(until) } }
     }
 
     /// Says again what the screen said, as it is the same. Returns whether it said anything.
@@ -300,8 +284,7 @@ impl Watch {
         let spoke = [Witness::Title, Witness::Screen].map(|witness| self.statements.of(witness));
         let Some(said) = spoke.into_iter().flatten().next().cloned() else { return false };
         let now = self.now();
-        let is_over = matches!(said.doing, Doing::Limited { until: Some(until) } if until <= now);
-        let doing = if is_over { Doing::AtPrompt } else { said.doing };
+        let doing = limit::held(said.doing, now);
         self.statements.hear(Said { at: now, doing, ..said });
         true
     }
