@@ -174,8 +174,10 @@ impl Keeper {
         for project in projects {
             for number in 1..=SERVERS_MAX {
                 let Ok(socket) = self.desk.socket(&project.id, number) else { break };
-                if socket.exists() {
-                    self.open(&project.id, number);
+                if socket.exists()
+                    && let Err(error) = self.open(&project.id, number)
+                {
+                    warn!(%error, "agents may live where they cannot be looked for");
                 }
             }
         }
@@ -283,19 +285,18 @@ impl Keeper {
             }
             number += 1;
         }
-        self.open(&agent.project, number).ok_or(TmuxError::NoServer)
+        self.open(&agent.project, number)
     }
 
     /// Returns the server in the `number`th place of `project`, as one to talk to.
-    fn open(&mut self, project: &ProjectId, number: usize) -> Option<House> {
-        let server = self.desk.server(project, number);
-        let server = server.inspect_err(|error| warn!(%error, "no tmux server can be had")).ok()?;
+    fn open(&mut self, project: &ProjectId, number: usize) -> Result<House, TmuxError> {
+        let server = self.desk.server(project, number)?;
         if let Some(house) = self.houses.get(server.socket()) {
-            return Some(house.clone());
+            return Ok(house.clone());
         }
         let house = House::open(server, Some(project.clone()), &self.desk, self.orders.clone());
         self.houses.insert(house.socket().to_owned(), house.clone());
-        Some(house)
+        Ok(house)
     }
 
     /// Returns the server that the store has an agent in.
@@ -311,7 +312,7 @@ impl Keeper {
         }
         for number in 1..=SERVERS_MAX {
             if self.desk.socket(&agent.project, number).ok()? == socket {
-                return self.open(&agent.project, number);
+                return self.open(&agent.project, number).ok();
             }
         }
         self.houses.get(socket).cloned()

@@ -106,3 +106,23 @@ fn a_restart_ends_one_life_and_begins_the_next_with_the_same_session() {
     assert_ne!(back.pid, agent.pid);
     assert_eq!(world.of_run(&agent.run.unwrap()), [0; 0]);
 }
+
+#[test]
+fn without_tmux_it_is_said_that_there_is_none() {
+    let home = cmux_testkit::home::TestHome::new(crate::PROGRAM);
+    let root = home.folder("project");
+    let mut daemon = home.command(&["daemon", "run"]);
+    daemon.env("PATH", home.folder("empty"));
+    let daemon = cmux_testkit::daemon::Daemon::launch(&home, daemon);
+    let project = cmux_testkit::wait::eventually("the project is added", || {
+        let ran = home.run(&["--json", "project", "add", root.to_str().unwrap()]);
+        let added: serde_json::Value = serde_json::from_str(&ran.stdout).ok()?;
+        Some(added["id"].as_str()?.to_owned())
+    });
+    let world = World { home, daemon: Some(daemon), project, root };
+    world.spawn("worker", "demo", &[]);
+    let agent = world.wait("worker", "told of", |it| it.reason.is_some());
+    let reason = agent.reason.unwrap();
+    assert!(reason.contains("there is no tmux on the PATH"), "{reason}");
+    assert!(reason.contains("install tmux"), "{reason}");
+}
