@@ -246,27 +246,15 @@ fn alive() -> Agent {
 }
 
 fn launching() -> Agent {
-    let agent = Agent {
-        id: AgentId::new(Ulid::from(1_u128)),
+    let new = NewAgent {
         project: ProjectId::of("/a"),
         name: AgentName::new("worker").unwrap(),
         role: "worker".to_owned(),
         kind: "demo".to_owned(),
         parent: None,
         setup: setup(),
-        adopted: false,
-        created_at: NOW,
-        intent: Intent::Run,
-        phase: Phase::Offline,
-        since: NOW,
-        reason: None,
-        life: None,
-        word: None,
-        exits: Exits::default(),
-        session: None,
-        talk: Talk::default(),
-        seen_at: None,
     };
+    let agent = Agent::new(AgentId::new(Ulid::from(1_u128)), new, NOW);
     agent.launching(run(1), DEADLINE, NOW)
 }
 

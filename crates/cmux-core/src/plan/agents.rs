@@ -222,10 +222,9 @@ pub fn event(agent: &Agent, what: What) -> Event {
 mod tests {
     use super::*;
     use crate::agent::{AgentName, Pid, Place, Setup};
-    use crate::hook::Talk;
     use crate::id::AgentId;
     use crate::project::ProjectId;
-    use crate::restart::Exits;
+    use crate::report::NewAgent;
     use proptest::prelude::*;
     use ulid::Ulid;
 
@@ -449,32 +448,21 @@ mod tests {
     }
 
     fn agent() -> Agent {
-        Agent {
-            id: AgentId::new(Ulid::from(1_u128)),
+        let setup = Setup {
+            cwd: "/a".to_owned(),
+            task: None,
+            args: Vec::new(),
+            env: Vec::new(),
+            permanent: false,
+        };
+        let new = NewAgent {
             project: ProjectId::of("/a"),
             name: AgentName::new("worker").unwrap(),
             role: "worker".to_owned(),
             kind: "demo".to_owned(),
             parent: None,
-            setup: Setup {
-                cwd: "/a".to_owned(),
-                task: None,
-                args: Vec::new(),
-                env: Vec::new(),
-                permanent: false,
-            },
-            adopted: false,
-            created_at: NOW,
-            intent: Intent::Run,
-            phase: Phase::Offline,
-            since: NOW,
-            reason: None,
-            life: None,
-            word: None,
-            exits: Exits::default(),
-            session: None,
-            talk: Talk::default(),
-            seen_at: None,
-        }
+            setup,
+        };
+        Agent::new(AgentId::new(Ulid::from(1_u128)), new, NOW)
     }
 }
