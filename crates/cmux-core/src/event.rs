@@ -2,7 +2,8 @@
 
 use crate::digest::Digest;
 use crate::hook::Told;
-use crate::id::{AgentId, EventId, RunId, SessionId, TokenId};
+use crate::id::{AgentId, DeliveryId, EventId, MessageId, RunId, SessionId, TokenId};
+use crate::message::{Evidence, Message, MessageKind, MessageState};
 use crate::project::ProjectId;
 use crate::repair::Repair;
 use crate::session::{OverWhy, SessionHow};
@@ -140,6 +141,20 @@ pub enum What {
     },
     /// A hook of an agent's was called. What it was told lies beside the log.
     HookReceived(Told),
+    /// A message is in this state from now on.
+    MessageIs {
+        state: MessageState,
+        told: MessageTold,
+    },
+    /// The person has read a message to them.
+    MessageRead {
+        message: MessageId,
+    },
+    /// A message that had come to its end is to be read after all.
+    MessageRetried {
+        message: MessageId,
+        state: MessageState,
+    },
     /// Old rows were written to a file and taken out of the store.
     LogArchived {
         through: EventId,
@@ -217,6 +232,42 @@ pub enum What {
         from: String,
         count: u64,
     },
+}
+
+/// What the log tells of a message. What it says is not for logs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageTold {
+    pub message: MessageId,
+    pub thread: MessageId,
+    pub from: String,
+    pub to: String,
+    pub kind: MessageKind,
+    pub bytes: u64,
+    pub delivery: Option<DeliveryId>,
+    pub attempts: u32,
+    pub reason: Option<String>,
+    pub evidence: Option<Evidence>,
+    /// How long it took from being accepted to being delivered, in milliseconds.
+    pub took_ms: Option<u64>,
+}
+
+impl MessageTold {
+    pub fn of(message: &Message) -> MessageTold {
+        let took = message.delivered_at.map(|at| at.since(message.created_at).as_millis());
+        MessageTold {
+            message: message.id,
+            thread: message.thread,
+            from: message.from.name.clone(),
+            to: message.to.name().to_owned(),
+            kind: message.kind,
+            bytes: message.body.bytes,
+            delivery: message.delivery,
+            attempts: message.attempts,
+            reason: message.reason.clone(),
+            evidence: message.evidence,
+            took_ms: took.and_then(|took| u64::try_from(took).ok()),
+        }
+    }
 }
 
 /// Why the daemon stops.

@@ -82,6 +82,16 @@ id!(
     "trn"
 );
 id!(
+    /// A message, from when it is accepted on.
+    MessageId,
+    "msg"
+);
+id!(
+    /// What is typed in one go: one or more messages, its bytes fixed.
+    DeliveryId,
+    "dlv"
+);
+id!(
     /// A browser that was let in by a one-time link, until it is sent away.
     SessionId,
     "ses"

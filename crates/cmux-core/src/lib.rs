@@ -6,6 +6,7 @@
 pub mod agent;
 pub mod archive;
 pub mod clock;
+pub mod delivery;
 pub mod descent;
 pub mod digest;
 pub mod disk;
@@ -17,6 +18,8 @@ pub mod id;
 pub mod kind;
 pub mod limit;
 pub mod look;
+pub mod mail;
+pub mod message;
 pub mod nearest;
 pub mod pace;
 pub mod phase;

@@ -7,6 +7,7 @@
 pub mod agents;
 pub mod archives;
 pub mod doors;
+pub mod mail;
 pub mod payloads;
 pub mod projects;
 pub mod snapshots;
@@ -16,8 +17,10 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::agent::Agent;
+use crate::delivery::Delivery;
 use crate::event::Event;
-use crate::id::{AgentId, EventId, RunId, SnapshotId};
+use crate::id::{AgentId, DeliveryId, EventId, MessageId, RunId, SnapshotId};
+use crate::message::{Message, NewMessage};
 use crate::project::{Project, ProjectId};
 use crate::snapshot::{Snapshot, SnapshotKind};
 use crate::time::Timestamp;
@@ -81,6 +84,13 @@ pub enum Record {
     Agent(Box<Agent>),
     Project(Project),
     Snapshot(Snapshot),
+    Message(Box<Message>),
+    /// Something that cmux itself has to say.
+    Notice(Box<NewMessage>),
+    /// An agent is interrupted for this message.
+    Interrupted {
+        message: MessageId,
+    },
     /// Archived events up to this one are not in the store any more.
     LogTrimmed {
         through: EventId,
@@ -105,8 +115,12 @@ pub enum Record {
     HooksCleared {
         before: Timestamp,
     },
-    /// … and tokens of runs that ended.
+    /// … tokens of runs that ended, …
     RunTokensCleared {
+        before: Timestamp,
+    },
+    /// … and messages that came to their end, with their deliveries.
+    MessagesCleared {
         before: Timestamp,
     },
 }
@@ -122,6 +136,14 @@ pub enum Action {
     EndAgent { agent: Box<Agent>, run: RunId },
     /// Have the agent stop in what it does. It is done at most once, by this `step`.
     InterruptAgent { agent: Box<Agent>, run: RunId, step: String },
+    /// Have the agent ask for its mail as soon as it can take it.
+    OfferMail { agent: AgentId, run: RunId },
+    /// Type a delivery, or go on with it.
+    Deliver { delivery: Box<Delivery> },
+    /// Find out what became of a delivery to a life that is over.
+    SettleDelivery { agent: Box<Agent>, delivery: Box<Delivery> },
+    /// Take a delivery back, if that can still be done.
+    Recall { agent: AgentId, delivery: DeliveryId },
     /// See to it that nothing is left of a life that has ended.
     ClearRun { agent: Box<Agent>, run: RunId },
     /// Do away with all that was kept for an agent that is forgotten.

@@ -7,10 +7,13 @@ use crate::agent::{
     AGENTS_MAX, Agent, AgentName, BadName, BadSetup, Intent, Setup, Sighting, Tagged,
 };
 use crate::archive::{Archive, BadArchive};
+use crate::delivery::{Delivery, Sighted};
 use crate::digest::Digest;
 use crate::event::{Actor, Event, StopReason, What};
 use crate::hook::{Caller, Hook, Ranks, Reply};
-use crate::id::{AgentId, EventId, RunId, SessionId, SnapshotId, TokenId};
+use crate::id::{AgentId, DeliveryId, EventId, MessageId, RunId, SessionId, SnapshotId, TokenId};
+use crate::mail::{Full, Waiting};
+use crate::message::{BadMessage, Message, MessageState, NewMessage};
 use crate::project::{BadProject, Found, Project, ProjectId};
 use crate::run::RunToken;
 use crate::session::{Link, OverWhy, Session};
@@ -78,6 +81,28 @@ pub enum Report {
         name: String,
         kind: String,
         project: ProjectId,
+    },
+    /// An agent is at its prompt with nothing in it, and can take its mail. Its transcript is so long.
+    MailWanted {
+        agent: AgentId,
+        run: RunId,
+        mark: u64,
+    },
+    /// Something was seen of an attempt at a delivery.
+    DeliverySeen {
+        delivery: DeliveryId,
+        attempt: u32,
+        seen: Sighted,
+    },
+    /// This keeps mail from an agent that is at its prompt, or nothing does any more.
+    MailHeld {
+        agent: AgentId,
+        run: RunId,
+        held: Option<Waiting>,
+    },
+    /// These were read in a life of the store that was lost.
+    MailRead {
+        messages: Vec<MessageId>,
     },
     SnapshotDone {
         snapshot: SnapshotId,
@@ -169,6 +194,21 @@ pub enum Ask {
         id: SessionId,
         why: OverWhy,
     },
+    SendMessage {
+        new: Box<NewMessage>,
+    },
+    /// Take a message back, if it was not read.
+    CancelMessage {
+        id: MessageId,
+    },
+    /// Have a message read after all that had come to its end without that.
+    RetryMessage {
+        id: MessageId,
+    },
+    /// The person has read a message to them.
+    ReadMessage {
+        id: MessageId,
+    },
     TakeWebhook {
         webhook: Webhook,
     },
@@ -211,6 +251,13 @@ pub enum Answer {
         agent: Box<Agent>,
         created: bool,
     },
+    /// The message as it is stored, and whether it is new.
+    Message {
+        message: Box<Message>,
+        created: bool,
+    },
+    /// The delivery as it is stored, if there is one.
+    Delivery(Option<Box<Delivery>>),
     Token(Token),
     Link(Link),
     Session(Session),
@@ -287,10 +334,37 @@ pub enum Refused {
     NoSession,
     #[error("no run of an agent shows this token, so nothing that it tells is taken")]
     NoRun,
+    #[error("there is no message `{0}`")]
+    NoMessage(MessageId),
+    #[error(transparent)]
+    BadMessage(#[from] BadMessage),
+    #[error(transparent)]
+    MailFull(#[from] Full),
+    #[error(
+        "a message with this key and another body was sent before; a new one needs a key of its own"
+    )]
+    KeyConflict,
+    #[error("the message `{id}` is {}: {}", .state.name(), is_over(*.state))]
+    MessageOver { id: MessageId, state: MessageState },
     #[error(transparent)]
     BadWebhook(#[from] BadWebhook),
     #[error(
         "a delivery with this id and another body was received before; a new one needs an id of its own"
     )]
     WebhookConflict,
+}
+
+/// Returns why nothing can be done about a message in `state`.
+fn is_over(state: MessageState) -> &'static str {
+    match state {
+        MessageState::Delivered => "its reader has read it",
+        MessageState::Claimed => "its reader has just taken it",
+        MessageState::Failed | MessageState::Cancelled | MessageState::Expired => {
+            "`cmux message retry` has it sent after all"
+        }
+        MessageState::Queued
+        | MessageState::Typing
+        | MessageState::Submitted
+        | MessageState::InDoubt => "it is still on its way: `cmux message cancel` takes it back",
+    }
 }

@@ -75,6 +75,10 @@ impl Hands {
             // Nobody can say that it has ended, or was interrupted.
             Action::EndAgent { .. }
             | Action::InterruptAgent { .. }
+            | Action::OfferMail { .. }
+            | Action::Deliver { .. }
+            | Action::SettleDelivery { .. }
+            | Action::Recall { .. }
             | Action::ForgetAgent { .. } => None,
             Action::ClearRun { agent, run } => Some((agent.id, *run, Sighting::Cleared)),
         };
@@ -107,6 +111,10 @@ impl Hands {
             | Action::EndAgent { .. }
             | Action::InterruptAgent { .. }
             | Action::ForgetAgent { .. }
+            | Action::OfferMail { .. }
+            | Action::Deliver { .. }
+            | Action::SettleDelivery { .. }
+            | Action::Recall { .. }
             | Action::ClearRun { .. } => None,
         }
     }
@@ -134,6 +142,9 @@ fn thing_of(action: &Action) -> String {
         | Action::EndAgent { agent, .. }
         | Action::InterruptAgent { agent, .. }
         | Action::ForgetAgent { agent }
+        | Action::SettleDelivery { agent, .. }
         | Action::ClearRun { agent, .. } => agent.id.to_string(),
+        Action::OfferMail { agent, .. } | Action::Recall { agent, .. } => agent.to_string(),
+        Action::Deliver { delivery } => delivery.agent.to_string(),
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod agents;
 mod found;
 mod hooks;
+pub(crate) mod mail;
 mod sessions;
 mod tokens;
 mod trust;
@@ -93,6 +94,12 @@ pub(crate) fn hear(
             found::pane(tx, tagged, *secret, name, kind, project, now)
         }
         Report::Hooked { by, hook, ranks } => hooks::heard(tx, by, hook, ranks, now, ids),
+        Report::MailWanted { agent, run, mark } => mail::wanted(tx, *agent, *run, *mark, now, ids),
+        Report::DeliverySeen { delivery, attempt, seen } => {
+            mail::seen(tx, *delivery, *attempt, seen, now, ids)
+        }
+        Report::MailHeld { agent, run, held } => mail::held(tx, *agent, *run, *held),
+        Report::MailRead { messages } => mail::recovered(tx, messages, now),
         Report::SnapshotDone { snapshot, outcome } => copied(tx, *snapshot, outcome.clone(), now),
         Report::Told { event } => {
             tx.append(event, now)?;
@@ -149,6 +156,10 @@ fn asked(
             trust::approve(tx, actor, project, files, *folder, now)
         }
         Ask::DistrustProject { project } => trust::take_back(tx, actor, project, now),
+        Ask::SendMessage { new } => mail::send(tx, new, now, ids),
+        Ask::CancelMessage { id } => mail::cancel(tx, actor, *id, now),
+        Ask::RetryMessage { id } => mail::retry(tx, actor, *id, now),
+        Ask::ReadMessage { id } => mail::read(tx, actor, *id, now),
         Ask::SpawnAgent { new } => agents::spawn(tx, actor, new, now, ids),
         Ask::WantAgent { id, intent } => agents::want(tx, actor, *id, *intent, now),
         Ask::RestartAgent { id } => agents::restart(tx, actor, *id, now),

@@ -250,6 +250,10 @@ impl Keeper {
                 let house = self.house_of(&agent);
                 self.tell(agent.id, Job::Forget { agent, house }).await;
             }
+            Action::OfferMail { .. }
+            | Action::Deliver { .. }
+            | Action::SettleDelivery { .. }
+            | Action::Recall { .. } => {}
             Action::LookAtProject { .. } | Action::TakeSnapshot { .. } => {}
         }
     }

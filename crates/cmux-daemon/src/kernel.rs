@@ -187,6 +187,10 @@ fn store(tx: &mut Tx<'_>, record: Record, now: Timestamp) -> Result<(), StoreErr
         Record::SessionsCleared { before } => drop(sessions::prune(tx, before, CLEAR_MAX)?),
         Record::WebhooksCleared { before } => drop(webhooks::prune(tx, before, CLEAR_MAX)?),
         Record::HooksCleared { before } => drop(hooks::prune(tx, before, CLEAR_MAX)?),
+        Record::Message(_)
+        | Record::Notice(_)
+        | Record::Interrupted { .. }
+        | Record::MessagesCleared { .. } => {}
         Record::RunTokensCleared { before } => drop(runs::prune(tx, before, CLEAR_MAX)?),
     }
     Ok(())

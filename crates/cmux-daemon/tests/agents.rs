@@ -349,7 +349,12 @@ impl House {
             | Action::LaunchAgent { .. }
             | Action::EndAgent { .. }
             | Action::ClearRun { .. } => true,
-            Action::LookAtProject { .. } | Action::TakeSnapshot { .. } => false,
+            Action::OfferMail { .. }
+            | Action::Deliver { .. }
+            | Action::SettleDelivery { .. }
+            | Action::Recall { .. }
+            | Action::LookAtProject { .. }
+            | Action::TakeSnapshot { .. } => false,
         };
         (turn.answers, turn.actions.into_iter().filter(is_for_agent).collect())
     }

@@ -1,9 +1,10 @@
 //! How each event is called and what it says, in JSON. Only here are core's events serialised.
 
 use cmux_core::digest::Digest;
-use cmux_core::event::{Actor, Event, StopReason, What};
+use cmux_core::event::{Actor, Event, MessageTold, StopReason, What};
 use cmux_core::hook::Told;
 use cmux_core::id::AgentId;
+use cmux_core::message::{Evidence, MessageState};
 use cmux_core::repair::{Repair, RepairSource};
 use cmux_core::session::{OverWhy, SessionHow};
 use cmux_core::snapshot::{Copied, SnapshotKind};
@@ -34,6 +35,9 @@ pub(crate) fn name(what: &What) -> &'static str {
         What::TmuxLost { .. } => "tmux.lost",
         What::AgentRemoved { .. } => "agent.removed",
         What::HookReceived(_) => "hook.received",
+        What::MessageIs { state, .. } => message_is(*state),
+        What::MessageRead { .. } => "message.read",
+        What::MessageRetried { .. } => "message.retried",
         What::LogArchived { .. } => "log.archived",
         What::PayloadsPruned { .. } => "payload.pruned",
         What::StoreMigrated { .. } => "store.migrated",
@@ -59,6 +63,9 @@ pub(crate) fn subject(event: &Event) -> Option<String> {
         What::TokenCreated { token, .. } | What::TokenRevoked { token, .. } => {
             Some(format!("token:{token}"))
         }
+        What::MessageIs { told: MessageTold { message, .. }, .. }
+        | What::MessageRead { message }
+        | What::MessageRetried { message, .. } => Some(format!("message:{message}")),
         What::LinkReused { session }
         | What::SessionOpened { session, .. }
         | What::SessionOver { session, .. } => Some(format!("session:{session}")),
@@ -140,6 +147,11 @@ pub(crate) fn data(what: &What) -> Value {
         What::TmuxLost { server, agents } => json!({"server": server, "agents": ids(agents)}),
         What::AgentRemoved { name } => json!({"name": name}),
         What::HookReceived(told) => hooked(told),
+        What::MessageIs { told, .. } => message(told),
+        What::MessageRead { message } => json!({"message": message.to_string()}),
+        What::MessageRetried { message, state } => {
+            json!({"message": message.to_string(), "was": state.name()})
+        }
         What::LogArchived { through, rows, file, sha256 } => {
             json!({"through": through.0, "rows": rows, "file": file, "sha256": sha256})
         }
@@ -194,6 +206,36 @@ fn hooked(told: &Told) -> Value {
         "ok": told.ok,
         "at": time(told.at),
         "payload": told.payload.hex(),
+    })
+}
+
+fn message_is(state: MessageState) -> &'static str {
+    match state {
+        MessageState::Queued => "message.queued",
+        MessageState::Typing => "message.typing",
+        MessageState::Submitted => "message.submitted",
+        MessageState::Claimed => "message.claimed",
+        MessageState::Delivered => "message.delivered",
+        MessageState::Failed => "message.failed",
+        MessageState::Cancelled => "message.cancelled",
+        MessageState::Expired => "message.expired",
+        MessageState::InDoubt => "message.in_doubt",
+    }
+}
+
+fn message(told: &MessageTold) -> Value {
+    json!({
+        "message": told.message.to_string(),
+        "thread": told.thread.to_string(),
+        "from": told.from,
+        "to": told.to,
+        "kind": told.kind.name(),
+        "bytes": told.bytes,
+        "delivery": told.delivery.map(|id| id.to_string()),
+        "attempts": told.attempts,
+        "reason": told.reason,
+        "evidence": told.evidence.map(Evidence::name),
+        "took_ms": told.took_ms,
     })
 }
 

@@ -371,7 +371,11 @@ mod tests {
                         Action::InterruptAgent { .. }
                         | Action::ForgetAgent { .. }
                         | Action::LookAtProject { .. }
-                        | Action::TakeSnapshot { .. } => vec![],
+                        | Action::TakeSnapshot { .. }
+                        | Action::OfferMail { .. }
+                        | Action::Deliver { .. }
+                        | Action::SettleDelivery { .. }
+                        | Action::Recall { .. } => vec![],
                     };
                     for sighting in seen.into_iter().filter(|_| fault != 2) {
                         agent = tell(&agent, run, sighting, now);
@@ -410,7 +414,12 @@ mod tests {
             Action::ClearRun { .. } => "clear",
             Action::InterruptAgent { .. } => "interrupt",
             Action::ForgetAgent { .. } => "forget",
-            Action::LookAtProject { .. } | Action::TakeSnapshot { .. } => "other",
+            Action::LookAtProject { .. }
+            | Action::TakeSnapshot { .. }
+            | Action::OfferMail { .. }
+            | Action::Deliver { .. }
+            | Action::SettleDelivery { .. }
+            | Action::Recall { .. } => "other",
         }
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use cmux_core::message::BadMessage;
 use cmux_core::principal::{Denial, Need, Principal};
 use cmux_core::report::Refused;
 use cmux_core::trust::BadTrust;
@@ -178,6 +179,7 @@ fn refusal(refused: &Refused, detail: String) -> Oops {
         | Refused::NoAgent(_)
         | Refused::NoToken(_)
         | Refused::NoLink
+        | Refused::NoMessage(_)
         | Refused::NoSession => Oops::not_found(detail),
         Refused::NoRun => Oops::unauthorised("bad-credential", detail),
         Refused::BadProject(_)
@@ -189,6 +191,15 @@ fn refusal(refused: &Refused, detail: String) -> Oops {
         Refused::BadTrust(BadTrust::Changed(_)) => {
             Oops::new(StatusCode::CONFLICT, "changed", detail)
         }
+        Refused::BadMessage(BadMessage::TooLong(_)) => {
+            Oops::new(StatusCode::PAYLOAD_TOO_LARGE, "too-long", detail)
+        }
+        Refused::BadMessage(_) => Oops::bad_request(detail),
+        Refused::MailFull(_) => {
+            Oops::new(StatusCode::TOO_MANY_REQUESTS, "mail-full", detail).and_retry(SOON)
+        }
+        Refused::KeyConflict => Oops::new(StatusCode::CONFLICT, "conflict", detail),
+        Refused::MessageOver { .. } => Oops::new(StatusCode::CONFLICT, "message-over", detail),
         Refused::WebhookConflict => Oops::new(StatusCode::CONFLICT, "conflict", detail),
         Refused::NameTaken(_) => Oops::new(StatusCode::CONFLICT, "name-taken", detail),
         Refused::TooManyAgents => Oops::new(StatusCode::CONFLICT, "too-many-agents", detail),

@@ -137,6 +137,10 @@ impl World {
                     Ok(_) | Err(_) => answer.is_ok(),
                 },
                 Ask::InterruptAgent { .. }
+                | Ask::SendMessage { .. }
+                | Ask::CancelMessage { .. }
+                | Ask::RetryMessage { .. }
+                | Ask::ReadMessage { .. }
                 | Ask::AdoptAgent { .. }
                 | Ask::AddProject { .. }
                 | Ask::RemoveProject { .. }

@@ -266,7 +266,11 @@ impl World {
                 Ok(matches!(state, Some(SnapshotState::Underway { .. })))
             }
             Action::LaunchAgent { agent, run } => agent::is_in(view, agent.id, *run, "launching"),
-            Action::InterruptAgent { .. } => Ok(true),
+            Action::InterruptAgent { .. }
+            | Action::OfferMail { .. }
+            | Action::Deliver { .. }
+            | Action::SettleDelivery { .. }
+            | Action::Recall { .. } => Ok(true),
             Action::ForgetAgent { agent } => {
                 Ok(cmux_store::agents::find(view, agent.id)?.is_none())
             }
@@ -313,7 +317,12 @@ impl World {
                 vec![Report::SnapshotDone { snapshot, outcome: Ok(copied) }]
             }
             Action::LaunchAgent { agent, run } => self.lives.launch(&agent, run, self.now),
-            Action::InterruptAgent { .. } | Action::ForgetAgent { .. } => Vec::new(),
+            Action::InterruptAgent { .. }
+            | Action::ForgetAgent { .. }
+            | Action::OfferMail { .. }
+            | Action::Deliver { .. }
+            | Action::SettleDelivery { .. }
+            | Action::Recall { .. } => Vec::new(),
             Action::EndAgent { agent, run } => self.lives.end(agent.id, run),
             Action::ClearRun { agent, run } => self.lives.clear(agent.id, run),
         };

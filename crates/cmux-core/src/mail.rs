@@ -1,0 +1,363 @@
+//! Mail: in which order messages are read, which go together, what they wait for, and how many may wait.
+
+use crate::agent::{Agent, Intent};
+use crate::delivery::{
+    ATTEMPTS_MAX, Delivery, DeliveryState, Part, Said, Sighted, Unused, room_for, text,
+};
+use crate::event::{Actor, MessageTold, What};
+use crate::id::{DeliveryId, RunId};
+use crate::message::{Body, Message, MessageKind, MessageState, NewMessage, Recipient, Sender};
+use crate::phase::Phase;
+use crate::time::Timestamp;
+
+/// How many messages go in one delivery at most, and how many bytes of text.
+pub const BATCH_MAX: usize = 32;
+pub const BATCH_BYTES_MAX: usize = 32 << 10;
+
+/// How many messages may wait for one reader, and how many bytes: from one sender, and from all.
+pub const SENDER_MAX: Load = Load { messages: 200, bytes: 32 << 20 };
+pub const READER_MAX: Load = Load { messages: 2000, bytes: 256 << 20 };
+
+/// How cmux calls itself in what it says.
+pub const CMUX: &str = "cmux";
+
+/// What a message waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// The agent is stopped.
+    Stopped,
+    Paused,
+    Starting,
+    Busy,
+    /// A question is on its screen.
+    Asking,
+    Limited,
+    /// It ended, and comes back.
+    Down,
+    /// It ended too often.
+    Failed,
+    /// Something is at its prompt that cmux did not type.
+    Draft,
+    /// A person types.
+    Person,
+    /// A person scrolls, or chooses something.
+    Scrolling,
+    /// Its pane takes no input.
+    Deaf,
+    /// Another program is in front of it.
+    Behind,
+    /// Its screen says nothing that is understood.
+    Screen,
+    /// What was sent before.
+    Earlier,
+    /// It is being typed, or has been: nothing is in its way.
+    Reading,
+    /// tmux does not answer.
+    Tmux,
+}
+
+impl Waiting {
+    pub const ALL: [Waiting; 17] = [
+        Waiting::Stopped,
+        Waiting::Paused,
+        Waiting::Starting,
+        Waiting::Busy,
+        Waiting::Asking,
+        Waiting::Limited,
+        Waiting::Down,
+        Waiting::Failed,
+        Waiting::Draft,
+        Waiting::Person,
+        Waiting::Scrolling,
+        Waiting::Deaf,
+        Waiting::Behind,
+        Waiting::Screen,
+        Waiting::Earlier,
+        Waiting::Reading,
+        Waiting::Tmux,
+    ];
+
+    /// Returns its name, as scripts see it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Waiting::Stopped => "stopped",
+            Waiting::Paused => "paused",
+            Waiting::Starting => "starting",
+            Waiting::Busy => "busy",
+            Waiting::Asking => "asking",
+            Waiting::Limited => "limited",
+            Waiting::Down => "down",
+            Waiting::Failed => "failed",
+            Waiting::Draft => "draft",
+            Waiting::Person => "person",
+            Waiting::Scrolling => "scrolling",
+            Waiting::Deaf => "deaf",
+            Waiting::Behind => "behind",
+            Waiting::Screen => "screen",
+            Waiting::Earlier => "earlier",
+            Waiting::Reading => "reading",
+            Waiting::Tmux => "tmux",
+        }
+    }
+
+    /// Returns what it is in words, with what a person can do about it.
+    pub fn says(self) -> &'static str {
+        match self {
+            Waiting::Stopped => "its reader is stopped: `cmux agent restart` starts it",
+            Waiting::Paused => "its reader is paused: `cmux agent resume` has it go on",
+            Waiting::Starting => "its reader is starting",
+            Waiting::Busy => "its reader is busy: `--interrupt` would stop it",
+            Waiting::Asking => {
+                "a question is on its reader's screen: `cmux agent attach` to answer it"
+            }
+            Waiting::Limited => "its reader's provider lets it do no more for now",
+            Waiting::Down => "its reader ended, and comes back",
+            Waiting::Failed => "its reader ended too often: `cmux agent why` tells more",
+            Waiting::Draft => "somebody has begun to write at its reader's prompt",
+            Waiting::Person => "somebody types in its reader's terminal",
+            Waiting::Scrolling => "somebody scrolls in its reader's terminal",
+            Waiting::Deaf => "its reader's terminal takes no input",
+            Waiting::Behind => "another program is in front of its reader",
+            Waiting::Screen => "its reader's screen shows nothing that cmux knows",
+            Waiting::Earlier => "what was sent before it is not read yet",
+            Waiting::Reading => "it is being typed",
+            Waiting::Tmux => "tmux does not answer",
+        }
+    }
+}
+
+/// How much waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    pub messages: u64,
+    pub bytes: u64,
+}
+
+impl Load {
+    fn takes(self, bytes: u64, max: Load) -> bool {
+        self.messages < max.messages && self.bytes.saturating_add(bytes) <= max.bytes
+    }
+}
+
+/// Why no more mail is taken for a reader.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Full {
+    #[error(
+        "`{to}` has {} messages from `{from}` that it has not read, and takes no more from there: try again when \
+         some are read, or cancel some",
+        load.messages
+    )]
+    OfSender { to: String, from: String, load: Load },
+    #[error("{} messages wait for `{to}`, and no more may: try again when some are read", load.messages)]
+    OfReader { to: String, load: Load },
+}
+
+/// Returns why a message of so many `bytes` may not wait beside what waits from the same sender and from all.
+pub fn admit(new: &NewMessage, of_sender: Load, of_all: Load) -> Result<(), Full> {
+    let to = || new.to.name().to_owned();
+    if !of_sender.takes(new.body.bytes, SENDER_MAX) {
+        return Err(Full::OfSender { to: to(), from: new.from.name.clone(), load: of_sender });
+    }
+    if !of_all.takes(new.body.bytes, READER_MAX) {
+        return Err(Full::OfReader { to: to(), load: of_all });
+    }
+    Ok(())
+}
+
+/// Returns what keeps an agent from being given mail, as far as its life tells.
+pub fn obstacle(agent: &Agent) -> Option<Waiting> {
+    match agent.intent {
+        Intent::Stop => return Some(Waiting::Stopped),
+        Intent::Pause => return Some(Waiting::Paused),
+        Intent::Run => {}
+    }
+    match agent.phase {
+        Phase::Idle => None,
+        Phase::Offline if agent.adopted => Some(Waiting::Stopped),
+        Phase::Offline | Phase::Starting { .. } => Some(Waiting::Starting),
+        Phase::Busy => Some(Waiting::Busy),
+        Phase::Asking => Some(Waiting::Asking),
+        Phase::Limited { .. } => Some(Waiting::Limited),
+        Phase::Down { .. } => Some(Waiting::Down),
+        Phase::Failed => Some(Waiting::Failed),
+    }
+}
+
+/// Returns what `message` waits for, if it does, where `held` is what its reader's terminal was last seen to
+/// be in the way by, and `is_next` whether nothing is to be read before it.
+pub fn waiting(
+    message: &Message,
+    agent: Option<&Agent>,
+    held: Option<Waiting>,
+    is_next: bool,
+) -> Option<Waiting> {
+    if message.state.is_over() {
+        return None;
+    }
+    let agent = agent?;
+    let now = obstacle(agent).or(held);
+    match message.state {
+        MessageState::Queued if !is_next => now.or(Some(Waiting::Earlier)),
+        MessageState::Queued
+        | MessageState::Typing
+        | MessageState::Submitted
+        | MessageState::Claimed
+        | MessageState::InDoubt => now.or(Some(Waiting::Reading)),
+        MessageState::Delivered
+        | MessageState::Failed
+        | MessageState::Cancelled
+        | MessageState::Expired => None,
+    }
+}
+
+/// Returns `messages` in the order in which they are read: as they were sent, but whoever interrupts comes
+/// first, after what they themselves sent before.
+pub fn in_order(mut messages: Vec<Message>) -> Vec<Message> {
+    let last = |from: &Actor| {
+        let of = messages.iter().filter(|it| it.interrupt && it.from.actor == *from);
+        of.map(|it| it.seq).max()
+    };
+    let is_late: Vec<(i64, bool)> = messages
+        .iter()
+        .map(|it| (it.seq, last(&it.from.actor).is_none_or(|last| it.seq > last)))
+        .collect();
+    let is_late = |seq: i64| is_late.iter().any(|&(it, late)| it == seq && late);
+    messages.sort_by_key(|it| (is_late(it.seq), it.seq));
+    messages
+}
+
+/// Returns the next delivery to the life `run` of `agent`, of those that wait; `root` is the folder of its
+/// project. Nothing, if nothing waits.
+pub fn make(
+    id: DeliveryId,
+    agent: &Agent,
+    run: RunId,
+    waiting: Vec<Message>,
+    root: &str,
+    mark: u64,
+    now: Timestamp,
+) -> Option<Delivery> {
+    let mut taken: Vec<Message> = Vec::new();
+    let mut bytes = 0;
+    for message in in_order(waiting) {
+        bytes += room_for(message.body.bytes);
+        let is_full = taken.len() >= BATCH_MAX || bytes > BATCH_BYTES_MAX;
+        if is_full && !taken.is_empty() {
+            break;
+        }
+        taken.push(message);
+    }
+    let files: Vec<String> = taken.iter().map(|it| file_of(root, it)).collect();
+    let parts: Vec<Part<'_>> = taken.iter().zip(&files).map(|(it, path)| part(it, path)).collect();
+    let messages: Vec<_> = taken.iter().map(|it| it.id).collect();
+    let text = text(id, &parts);
+    let state = DeliveryState::Typing;
+    let agent = agent.id;
+    let made = Delivery {
+        id,
+        agent,
+        run,
+        messages,
+        text,
+        attempt: 1,
+        state,
+        mark,
+        made_at: now,
+        since: now,
+    };
+    (!taken.is_empty()).then_some(made)
+}
+
+/// Returns where the body of a message is that is too long to be typed.
+pub fn file_of(root: &str, message: &Message) -> String {
+    format!("{}/.cmux/mail/{}", root.trim_end_matches('/'), message.id)
+}
+
+fn part<'a>(message: &'a Message, path: &'a str) -> Part<'a> {
+    let Body { bytes, sha256, text } = &message.body;
+    let body = match text {
+        Some(text) if !message.body.is_long() => Said::Text(text),
+        Some(_) | None => Said::File { path, bytes: *bytes, sha256: *sha256 },
+    };
+    Part { id: message.id, from: &message.from.name, kind: message.kind, body }
+}
+
+/// Returns `message` as it is once this was seen of its delivery, which is as it is after that.
+pub fn after(message: &Message, delivery: &Delivery, seen: &Sighted, now: Timestamp) -> Message {
+    let message = Message { delivery: Some(delivery.id), ..message.clone() };
+    let attempts = |message: Message| Message { attempts: message.attempts + 1, ..message };
+    match seen {
+        Sighted::Typing => message.in_state(MessageState::Typing, None),
+        Sighted::Submitted => message.in_state(MessageState::Submitted, None),
+        Sighted::Claimed => message.in_state(MessageState::Claimed, None),
+        Sighted::Again { why } => {
+            attempts(message).in_state(MessageState::Typing, Some(why.clone()))
+        }
+        Sighted::Used(evidence) => {
+            let read = message.in_state(MessageState::Delivered, None);
+            Message { evidence: Some(*evidence), delivered_at: Some(now), recall: None, ..read }
+        }
+        Sighted::Unused(why) => unread(&message, why),
+    }
+}
+
+/// Returns a message as it is once its delivery is not read: taken back if that was wanted, else waiting
+/// again, unless it never will be read.
+fn unread(message: &Message, why: &Unused) -> Message {
+    if let Some(recall) = message.recall {
+        let over = message.in_state(recall.state(), None);
+        return Message { recall: None, ..over };
+    }
+    match why {
+        Unused::Failed { why } => message.in_state(MessageState::Failed, Some(why.clone())),
+        Unused::RunOver if message.attempts >= ATTEMPTS_MAX => {
+            let why = format!("it was typed {ATTEMPTS_MAX} times, and its reader ended each time");
+            message.in_state(MessageState::Failed, Some(why))
+        }
+        Unused::RunOver => {
+            let why = "its reader ended before it was read".to_owned();
+            message.in_state(MessageState::Queued, Some(why))
+        }
+        Unused::Recalled => message.in_state(MessageState::Queued, None),
+    }
+}
+
+/// Returns a message as it is once it is typed for the first time in this delivery.
+pub fn typed(message: &Message, delivery: DeliveryId) -> Message {
+    let typed = message.in_state(MessageState::Typing, None);
+    Message { delivery: Some(delivery), attempts: message.attempts + 1, ..typed }
+}
+
+/// Returns what its sender is told of a message that will not be read, if they are to be told. An agent
+/// is told by its present name, if it is still there.
+pub fn bad_news(message: &Message, sender: Option<&Agent>) -> Option<NewMessage> {
+    let (to, project) = match (&message.from.actor, sender) {
+        (Actor::Cmux, _) => return None,
+        (Actor::Agent(_), None) => return None,
+        (Actor::Agent(id), Some(agent)) => {
+            (Recipient::Agent { id: *id, name: agent.name.to_string() }, agent.project.clone())
+        }
+        (Actor::Operator | Actor::Token(_) | Actor::Webhook(_), _) => {
+            (Recipient::User, message.project.clone())
+        }
+    };
+    let why = message.reason.as_deref().unwrap_or("it was in time no more");
+    let (id, state, name) = (message.id, message.state.name(), message.to.name());
+    let text = format!("Your message {id} to {name} is {state} and was not read: {why}");
+    Some(NewMessage {
+        project,
+        from: Sender { actor: Actor::Cmux, name: CMUX.to_owned() },
+        to,
+        kind: MessageKind::Error,
+        body: Body::new(text),
+        reply_to: Some(message.id),
+        interrupt: false,
+        key: None,
+        ttl: None,
+    })
+}
+
+/// Returns what the log tells of a message as it is now.
+pub fn told(message: &Message) -> What {
+    What::MessageIs { state: message.state, told: MessageTold::of(message) }
+}

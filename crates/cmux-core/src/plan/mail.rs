@@ -1,0 +1,117 @@
+//! Has mail read: offered to agents that can take it, settled when a life ends, taken back when its time is
+//! over.
+
+use std::time::Duration;
+
+use crate::agent::{Agent, LifeState};
+use crate::delivery::Delivery;
+use crate::event::{Actor, Event};
+use crate::mail::{bad_news, obstacle, told};
+use crate::message::{Message, MessageState, Recall};
+use crate::phase::Phase;
+use crate::plan::agents::event;
+use crate::plan::{Action, Plan, Record, Step};
+use crate::time::Timestamp;
+
+/// After what time something that was to be done with mail counts as lost, and is done again.
+const AGAIN_AFTER: Duration = Duration::from_secs(15);
+
+/// What there is to know of an agent's mail.
+#[derive(Clone, Debug, Default)]
+pub struct World {
+    /// Whether messages wait.
+    pub has_mail: bool,
+    /// The delivery that is under way.
+    pub open: Option<Delivery>,
+    /// The first that waits and for which the agent is to be interrupted, and was not yet.
+    pub interrupt: Option<Message>,
+    /// Those whose time is over.
+    pub expired: Vec<Message>,
+    /// When the time of the next is over.
+    pub next_expiry: Option<Timestamp>,
+    /// Who sent those whose time is over, as far as they are agents that are still there.
+    pub senders: Vec<Agent>,
+}
+
+/// Returns what is due for the mail of `agent` at `now`.
+pub fn plan(agent: &Agent, world: &World, now: Timestamp) -> Plan {
+    let mut plan = Plan::default();
+    plan.expire(agent, world);
+    if let Some(at) = world.next_expiry {
+        plan.wake(at.max(now));
+    }
+    match &world.open {
+        Some(delivery) => plan.keep_delivery(agent, delivery, now),
+        None if world.has_mail => plan.offer(agent, world, now),
+        None => {}
+    }
+    plan
+}
+
+impl Plan {
+    /// A delivery is under way, or was when the life that it was typed to ended.
+    fn keep_delivery(&mut self, agent: &Agent, delivery: &Delivery, now: Timestamp) {
+        let action = match agent.life.as_ref() {
+            Some(life) if life.run == delivery.run => match life.state {
+                LifeState::Launching | LifeState::Alive { .. } | LifeState::Ending { .. } => {
+                    Action::Deliver { delivery: Box::new(delivery.clone()) }
+                }
+                // It is not over before every process of it is gone: one of them may still read.
+                LifeState::Ended { .. } => return,
+                LifeState::Over => settle(agent, delivery),
+            },
+            Some(_) | None => settle(agent, delivery),
+        };
+        self.steps.push(Step { action: Some(action), ..Step::default() });
+        self.wake(now + AGAIN_AFTER);
+    }
+
+    /// Messages wait. If the agent can take them, it is offered them; if it is to be interrupted, it is.
+    fn offer(&mut self, agent: &Agent, world: &World, now: Timestamp) {
+        let Some(life) = agent.live_life() else { return };
+        if obstacle(agent).is_none() {
+            let action = Action::OfferMail { agent: agent.id, run: life.run };
+            self.steps.push(Step { action: Some(action), ..Step::default() });
+            self.wake(now + AGAIN_AFTER);
+            return;
+        }
+        let is_busy = agent.phase == Phase::Busy;
+        if let Some(message) = world.interrupt.as_ref().filter(|_| is_busy) {
+            let step = format!("interrupt-{}", message.id);
+            let action =
+                Action::InterruptAgent { agent: Box::new(agent.clone()), run: life.run, step };
+            let record = Record::Interrupted { message: message.id };
+            self.steps.push(Step { record: Some(record), action: Some(action), ..Step::default() });
+        }
+    }
+
+    /// The time of some messages is over. One that is being typed is taken back if that can still be done.
+    fn expire(&mut self, agent: &Agent, world: &World) {
+        for message in &world.expired {
+            if message.state == MessageState::Queued {
+                let over = message.in_state(MessageState::Expired, None);
+                let sender =
+                    world.senders.iter().find(|it| message.from.actor == Actor::Agent(it.id));
+                let notice = bad_news(&over, sender);
+                let event = Event { agent: Some(agent.id), ..event(agent, told(&over)) };
+                self.steps.push(Step {
+                    record: Some(Record::Message(Box::new(over))),
+                    event: Some(event),
+                    action: None,
+                });
+                let notice = notice.map(|it| Record::Notice(Box::new(it)));
+                self.steps.push(Step { record: notice, ..Step::default() });
+            } else if message.recall.is_none() {
+                let recalled = Message { recall: Some(Recall::Expired), ..message.clone() };
+                let record = Some(Record::Message(Box::new(recalled)));
+                let action =
+                    message.delivery.map(|delivery| Action::Recall { agent: agent.id, delivery });
+                self.steps.push(Step { record, event: None, action });
+            }
+        }
+    }
+}
+
+fn settle(agent: &Agent, delivery: &Delivery) -> Action {
+    Action::SettleDelivery { agent: Box::new(agent.clone()), delivery: Box::new(delivery.clone()) }
+}
