@@ -7,6 +7,7 @@ pub mod client;
 pub mod command;
 pub mod config;
 pub mod control;
+pub mod glance;
 pub mod guard;
 pub mod line;
 pub mod pane;

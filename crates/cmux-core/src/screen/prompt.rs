@@ -93,6 +93,8 @@ pub enum Whose {
     Nobodys,
     /// Exactly what was typed for cmux, and nothing else.
     Ours,
+    /// Something folded that is as long as what was typed for cmux. It is that if nobody else typed.
+    Folded,
     /// Anything else: to submit it would be to speak for somebody.
     Somebodys,
 }
@@ -135,7 +137,7 @@ impl PromptShape {
             Composer::Empty => Whose::Nobodys,
             Composer::Holds(text) if squeezed(text) == squeezed(ours) => Whose::Ours,
             Composer::Holds(text) if self.folds.iter().any(|it| it.stands_for(text, ours)) => {
-                Whose::Ours
+                Whose::Folded
             }
             Composer::Holds(_) => Whose::Somebodys,
         }

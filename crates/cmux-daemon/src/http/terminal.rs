@@ -312,6 +312,7 @@ impl Typist {
             run: self.run,
             token: format!("typed-{}", self.typed),
             deadline: SystemTime::now() + ANSWER_WITHIN,
+            untouched_since: None,
             what: What::Typed(bytes.to_vec()),
         };
         let taken = match self.house.control().await {

@@ -140,7 +140,8 @@ impl Watch {
     async fn take(&self, token: String, what: guard::What) -> bool {
         let deadline = SystemTime::now() + KEY_WITHIN;
         let (pane, pane_pid, run) = (self.pane, self.pane_pid, self.run);
-        let step = guard::Step { pane, pane_pid, run, token, deadline, what };
+        let untouched_since = None;
+        let step = guard::Step { pane, pane_pid, run, token, deadline, untouched_since, what };
         let taken = match self.house.control().await {
             Ok(control) => step.take(&control, ANSWER_WITHIN).await,
             Err(error) => Err(error),

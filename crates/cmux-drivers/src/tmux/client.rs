@@ -237,6 +237,11 @@ impl Reply {
         self.parts.iter().nth_back(1).map_or(&[], Vec::as_slice)
     }
 
+    /// Returns what the second command said.
+    pub(super) fn second(&self) -> &[u8] {
+        self.parts.get(1).map_or(&[], Vec::as_slice)
+    }
+
     /// Returns what the first command said.
     pub fn first(&self) -> &[u8] {
         self.parts.first().map_or(&[], Vec::as_slice)

@@ -15,6 +15,7 @@ use cmux_core::id::RunId;
 
 use super::command::Command;
 use super::control::Control;
+use super::glance::{TYPED, Touch, untouched};
 use super::pane::{PaneId, STEPS};
 use super::quote::plain;
 use super::{TmuxError, shorten};
@@ -63,6 +64,8 @@ pub struct Step {
     /// The wall clock's time from which on the step is not done, in whole seconds; what is over a
     /// second is cut off.
     pub deadline: SystemTime,
+    /// The last that a person may have touched, if it matters that nobody has touched a key since.
+    pub untouched_since: Option<Touch>,
     pub what: What,
 }
 
@@ -121,11 +124,13 @@ pub enum Unmet {
     /// A person scrolls in it, or chooses something.
     InMode,
     InputOff,
+    /// A person has touched a key.
+    Touched,
 }
 
 /// What a condition that is not met means, in the order in which they are looked at. The first is that
 /// there is such a pane.
-const UNMET: [Unmet; 7] = [
+const UNMET: [Unmet; 8] = [
     Unmet::OtherRun,
     Unmet::AlreadyDone,
     Unmet::PastDeadline,
@@ -133,6 +138,7 @@ const UNMET: [Unmet; 7] = [
     Unmet::OtherProcess,
     Unmet::InMode,
     Unmet::InputOff,
+    Unmet::Touched,
 ];
 
 impl Step {
@@ -202,8 +208,10 @@ impl Step {
                 for byte in bytes {
                     send = send.word(&format!("{byte:02x}"));
                 }
+                let note = Command::new("set-option").flag("-p").flag("-F").with("-t", target);
+                let note = note.flag(TYPED).word(&format!("#{{T:{}}}", clock.option()));
                 let done = Command::new("display-message").with("-p", "cmux-step done");
-                Ok(guarded.block(send.then(done)).block(refuse))
+                Ok(guarded.block(send.then(note).then(done)).block(refuse))
             }
             What::Paste { file } => {
                 let buffer = format!("cmux-{key}");
@@ -223,7 +231,7 @@ impl Step {
     }
 
     /// Returns the conditions as formats that stand for 1 or 0.
-    fn conditions(&self, clock: Clock) -> [String; 8] {
+    fn conditions(&self, clock: Clock) -> [String; 9] {
         let (key, now) = (self.key(), clock.option());
         let deadline_s = self.deadline.duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs());
         [
@@ -236,6 +244,7 @@ impl Step {
             format!("#{{==:#{{pane_pid}},{}}}", self.pane_pid),
             "#{?pane_in_mode,0,1}".to_owned(),
             "#{?pane_input_off,0,1}".to_owned(),
+            self.untouched_since.map_or_else(|| "1".to_owned(), untouched),
         ]
     }
 

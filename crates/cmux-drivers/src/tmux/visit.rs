@@ -15,6 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use super::client::{Reply, nonce};
 use super::command::Command;
 use super::control::Control;
+use super::glance::TYPED;
 use super::guard::NOW;
 use super::line::BLOCK_MAX;
 use super::pane::{self, Pane, PaneId, STEPS, Tags};
@@ -143,7 +144,7 @@ pub async fn untag(
 ) -> Result<(), TmuxError> {
     let target = pane.to_string();
     let all = [is_pane(pane), format!("#{{==:#{{@cmux_run}},{run}}}")];
-    let options = ["@cmux_agent", "@cmux_name", "@cmux_kind", STEPS, NOW, "@cmux_run"];
+    let options = ["@cmux_agent", "@cmux_name", "@cmux_kind", STEPS, NOW, TYPED, "@cmux_run"];
     let unset = options.map(|option| {
         let unset = Command::new("set-option").flag("-p").flag("-q").flag("-u");
         unset.with("-t", &target).flag(option)

@@ -193,6 +193,7 @@ impl Typist {
             run: tags.run,
             token: "t".into(),
             deadline: SystemTime::now() + Duration::from_hours(1),
+            untouched_since: None,
             what: What::Keys(Vec::new()),
         };
         Typist { world, control, step }

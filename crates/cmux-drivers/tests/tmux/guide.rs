@@ -114,6 +114,7 @@ impl<'a> Agent<'a> {
             run: self.spawn.tags.run,
             token: token.to_owned(),
             deadline: SystemTime::now() + PATIENCE,
+            untouched_since: None,
             what,
         };
         let taken = self.world.wait(step.take(self.control, WITHIN)).unwrap();

@@ -4,6 +4,7 @@
 
 mod cut_off;
 mod flood;
+mod glanced;
 mod guarded;
 mod guide;
 mod many;

@@ -96,6 +96,7 @@ fn a_step_that_a_stalled_server_does_late_is_not_done() {
         run: tags.run,
         token: token.to_owned(),
         deadline: SystemTime::now() + Duration::from_secs(seconds),
+        untouched_since: None,
         what: What::Keys(vec![Key::Letter('x'), Key::Enter]),
     };
     let control = Control::visiting(&person.server);
@@ -174,6 +175,7 @@ impl Person {
                 run: tags.run,
                 token: token.to_owned(),
                 deadline: SystemTime::now() + WITHIN,
+                untouched_since: None,
                 what,
             };
             assert_eq!(self.world.wait(step.take(&control, WITHIN)).unwrap(), Outcome::Done);

@@ -72,8 +72,8 @@ fn only_what_is_exactly_ours_is_ours() {
         ("[cmux dlv_1 from a]\n  fix the parser, pleaseX", Whose::Somebodys),
         ("wait, [cmux dlv_1 from a]\n  fix the parser, please", Whose::Somebodys),
         ("[cmux dlv_1 from a]", Whose::Somebodys),
-        ("[Pasted text #4 +2 lines]", Whose::Ours),
-        ("[Pasted text #4 +1 lines]", Whose::Ours),
+        ("[Pasted text #4 +2 lines]", Whose::Folded),
+        ("[Pasted text #4 +1 lines]", Whose::Folded),
         ("[Pasted text #4 +3 lines]", Whose::Somebodys),
         ("[Pasted text #4 +2 lines] and more", Whose::Somebodys),
     ] {
