@@ -46,11 +46,13 @@ pub fn text(id: DeliveryId, parts: &[Part<'_>]) -> String {
         text += &match part.body {
             Said::Text(body) => normal(body),
             Said::File { path, bytes, sha256 } => format!(
-                "The message is long ({bytes} bytes, sha256 {}). It is in this file; read it there:\n{path}",
-                sha256.hex()
+                "The message is long ({bytes} bytes, sha256 {}). It is in this file; read it there:\n{}",
+                sha256.hex(),
+                normal(path)
             ),
         };
     }
+    text.truncate(text.trim_end().len());
     if ends_badly(&text) {
         text = format!("{text}\n{END}");
     }
@@ -88,11 +90,39 @@ pub fn normal(body: &str) -> String {
     text
 }
 
-/// Returns whether a line could be taken for a header, whatever blanks and marks nobody sees are in it.
+/// Returns whether a line could be taken for a header, whatever blanks, marks and letters of others are in it.
 fn looks_like_a_header(line: &str) -> bool {
-    let mut seen = line.chars().filter(|it| it.is_ascii_graphic() || it.is_alphanumeric());
-    let head: String = seen.by_ref().take(HEAD.len() - 1).collect();
-    head.eq_ignore_ascii_case(HEAD.trim_end())
+    let head = HEAD.trim_end();
+    // What is not plain is read as what it looks like by one reader, and passed over by another.
+    let like: String = line.chars().filter_map(plain).take(head.len()).collect();
+    let bare: String = line.chars().filter(char::is_ascii_graphic).take(head.len()).collect();
+    like.eq_ignore_ascii_case(head) || bare.eq_ignore_ascii_case(head)
+}
+
+/// Returns the letter or sign of a header that `seen` is, or looks like; nothing for what no header has.
+fn plain(seen: char) -> Option<char> {
+    let of = |code: u32| char::from_u32(code);
+    match seen {
+        '!'..='~' => Some(seen),
+        // As wide as two letters.
+        '\u{ff01}'..='\u{ff5e}' => of(u32::from(seen) - 0xff01 + 0x21),
+        // Bold, italic and other letters of formulas: an alphabet of capital letters, one of small ones.
+        '\u{1d400}'..='\u{1d6a3}' => match (u32::from(seen) - 0x1d400) % 52 {
+            capital @ 0..26 => of(0x41 + capital),
+            small => of(0x61 + small - 26),
+        },
+        // In circles.
+        '\u{24b6}'..='\u{24cf}' => of(u32::from(seen) - 0x24b6 + 0x41),
+        '\u{24d0}'..='\u{24e9}' => of(u32::from(seen) - 0x24d0 + 0x61),
+        '\u{2045}' | '\u{27e6}' | '\u{2772}' | '\u{3010}' | '\u{3014}' | '\u{3016}'
+        | '\u{3018}' | '\u{301a}' | '\u{fe47}' => Some('['),
+        // Cyrillic, Greek and small capitals, and what else is drawn as the same.
+        '\u{441}' | '\u{421}' | '\u{3f2}' | '\u{3f9}' | '\u{1d04}' | '\u{217d}' => Some('c'),
+        '\u{43c}' | '\u{41c}' | '\u{39c}' | '\u{1d0d}' | '\u{217f}' => Some('m'),
+        '\u{3c5}' | '\u{57d}' | '\u{1d1c}' | '\u{28b}' => Some('u'),
+        '\u{445}' | '\u{425}' | '\u{3c7}' | '\u{3a7}' | '\u{d7}' | '\u{2179}' => Some('x'),
+        _ => None,
+    }
 }
 
 /// Returns whether a prompt would take the end of `text` for something else: a `\` for a line that goes on,
