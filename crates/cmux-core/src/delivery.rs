@@ -7,10 +7,14 @@
 //! gets it.
 
 mod next;
+mod offer;
 mod text;
 
 pub use self::next::{Confirm, Holds, Look, Pace, Step, Ticket, Typing};
+pub use self::offer::{Offer, Offering};
 pub use self::text::{HEAD, Part, Said, delivery_of, normal, print_of, text};
+
+use std::time::Duration;
 
 use crate::id::{AgentId, DeliveryId, MessageId, RunId};
 use crate::message::{Evidence, MessageState};
@@ -20,6 +24,10 @@ pub(crate) use self::text::room_for;
 
 /// How often a delivery is typed before it is given up.
 pub const ATTEMPTS_MAX: u32 = 20;
+
+/// How long after its claim the agent's hook may still answer that a text is to be read. What it took longer
+/// ago may have been given back meanwhile.
+pub const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 
 /// What is typed in one go.
 #[derive(Clone, Debug, PartialEq, Eq)]

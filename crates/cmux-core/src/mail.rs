@@ -226,8 +226,8 @@ pub fn in_order(mut messages: Vec<Message>) -> Vec<Message> {
     messages
 }
 
-/// Returns the next delivery to the life `run` of `agent`, of those that wait; `root` is the folder of its
-/// project. Nothing, if nothing waits.
+/// Returns the next delivery to the life `run` of `agent`, of those that wait and whose time is not over;
+/// `root` is the folder of its project. Nothing, if nothing waits.
 pub fn make(
     id: DeliveryId,
     agent: &Agent,
@@ -239,7 +239,8 @@ pub fn make(
 ) -> Option<Delivery> {
     let mut taken: Vec<Message> = Vec::new();
     let mut bytes = 0;
-    for message in in_order(waiting) {
+    let in_time = |it: &Message| it.expires_at.is_none_or(|at| now < at);
+    for message in in_order(waiting).into_iter().filter(in_time) {
         bytes += room_for(message.body.bytes);
         let is_full = taken.len() >= BATCH_MAX || bytes > BATCH_BYTES_MAX;
         if is_full && !taken.is_empty() {

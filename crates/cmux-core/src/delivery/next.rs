@@ -11,24 +11,41 @@ use crate::mail::Waiting;
 use crate::message::Evidence;
 use crate::time::Timestamp;
 
-/// How long a text may take to be seen at the prompt once it was pasted.
+/// How long a text may take to be seen at the prompt once it was pasted, …
 const SHOWN_WITHIN: Duration = Duration::from_secs(3);
 
-/// How long a text that was submitted may stay at the prompt.
+/// … how long one that was submitted may stay there, …
 const LEAVES_WITHIN: Duration = Duration::from_secs(1);
 
-/// How long an agent may be at an empty prompt before its hook has taken what was submitted.
+/// … and how long an agent may be at an empty prompt before its hook has taken what was submitted. Each
+/// further time there is twice as much of it: whoever is slow is not hurried.
 const HOOK_WITHIN: Duration = Duration::from_secs(5);
+
+/// How often time is doubled at most.
+const DOUBLINGS_MAX: u32 = 4;
 
 /// How long it may be at its prompt before what its hook took is seen to be used.
 const USE_WITHIN: Duration = Duration::from_secs(30);
 
+/// After what time the hook's answer is not on its way any more: one that comes later than
+/// [`ANSWERS_WITHIN`](super::ANSWERS_WITHIN) after its claim says that the text is not to be read.
+const ANSWERED_AFTER: Duration = Duration::from_secs(15);
+
 /// How long a text must be back at the prompt that the hook had taken.
 const BACK_AFTER: Duration = Duration::from_secs(1);
 
+/// How long something must have been at the prompt that cmux left there, before it is taken away, and how
+/// long that may take. Each further time there is twice as much of it: a CLI that is asked three times at
+/// once to empty its prompt may take it for a wish to end.
+pub(super) const STALE_AFTER: Duration = Duration::from_secs(1);
+pub(super) const EMPTY_WITHIN: Duration = Duration::from_secs(3);
+
 /// How often it is tried to submit a text that does not leave, and to empty the prompt of it.
 const PRESSES_MAX: u32 = 8;
-const EMPTIES_MAX: u32 = 4;
+pub(super) const EMPTIES_MAX: u32 = 3;
+
+/// How much of the time between two looks counts at most: while nobody could look, nobody could work.
+pub(super) const GAP_MAX: Duration = Duration::from_secs(1);
 
 /// What was seen of a delivery and of its agent, at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,9 +97,10 @@ pub enum Holds {
     Nothing,
     /// Exactly the text of the delivery.
     Ours,
-    /// Exactly the text of one before, which its agent would not take.
+    /// Texts that cmux typed in this life of the agent and nothing else, but not just that of the delivery:
+    /// what its agent would not take, or took too late.
     Stale,
-    /// Anything else: a person's.
+    /// Anything else: a person's, even if ours is in it.
     Other,
 }
 
@@ -132,18 +150,22 @@ pub enum Step {
     Done(Sighted),
 }
 
-/// What is remembered between looks.
+/// What is remembered between looks: for how long something has been so, without a break.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Typing {
     /// Which attempt the times are of.
     attempt: u32,
-    pasted_at: Option<Timestamp>,
-    pressed_at: Option<Timestamp>,
-    emptied_at: Option<Timestamp>,
-    /// Since when the text has been at the prompt without a break.
-    ours_since: Option<Timestamp>,
-    /// Since when the agent has been at an empty prompt without a break.
-    quiet_since: Option<Timestamp>,
+    looked_at: Option<Timestamp>,
+    pasted: Option<Duration>,
+    pressed: Option<Duration>,
+    emptied: Option<Duration>,
+    claimed: Option<Duration>,
+    /// The text has been at the prompt.
+    ours: Option<Duration>,
+    /// What cmux left has been at the prompt.
+    stale: Option<Duration>,
+    /// The agent has been at an empty prompt.
+    quiet: Option<Duration>,
     /// Why it is typed again, once its ticket is given back.
     again: Option<String>,
     /// Why it is given up, once its ticket is void.
@@ -162,94 +184,103 @@ impl Typing {
         }
         if !look.is_alive {
             return match look.ticket {
-                Ticket::Void => Step::Done(Sighted::Unused(Unused::RunOver)),
+                Ticket::Absent | Ticket::Void => Step::Done(Sighted::Unused(Unused::RunOver)),
                 Ticket::Claimed => Step::GiveBack,
-                Ticket::Absent | Ticket::Open => Step::Void,
+                Ticket::Open => Step::Void,
             };
         }
         match look.ticket {
-            Ticket::Claimed => self.claimed(delivery, look, now),
-            Ticket::Void => self.withdrawn(look, now),
-            Ticket::Absent | Ticket::Open => self.unclaimed(delivery, look, pace, now),
+            Ticket::Claimed => self.claimed(delivery, look),
+            Ticket::Void => self.withdrawn(look),
+            Ticket::Absent | Ticket::Open => self.unclaimed(delivery, look, pace),
         }
     }
 
-    /// Takes note of since when the prompt has been as it is.
+    /// Takes note of for how long all has been as it is.
     fn note(&mut self, look: &Look, now: Timestamp) {
+        let gap = self.looked_at.map_or(Duration::ZERO, |at| now.since(at)).min(GAP_MAX);
+        self.looked_at = Some(now);
+        let so = |is_so: bool, before: Option<Duration>| {
+            is_so.then(|| before.map_or(Duration::ZERO, |before| before + gap))
+        };
         let is_quiet = look.holds == Holds::Nothing && look.doing == Some(Doing::AtPrompt);
-        self.quiet_since = is_quiet.then(|| self.quiet_since.unwrap_or(now));
-        let is_ours = look.holds == Holds::Ours;
-        self.ours_since = is_ours.then(|| self.ours_since.unwrap_or(now));
-        if look.is_pasted {
-            self.pasted_at.get_or_insert(now);
-        }
-        if look.presses > 0 {
-            self.pressed_at.get_or_insert(now);
-        }
+        self.quiet = so(is_quiet, self.quiet);
+        self.ours = so(look.holds == Holds::Ours, self.ours);
+        self.stale = so(look.holds == Holds::Stale, self.stale);
+        self.claimed = so(look.ticket == Ticket::Claimed, self.claimed);
+        self.pasted = so(look.is_pasted, self.pasted);
+        self.pressed = so(look.presses > 0, self.pressed);
+        self.emptied = so(look.empties > 0, self.emptied);
     }
 
     /// The hook has it. It is read when the agent uses it; if that does not come, it was taken in vain.
-    fn claimed(&mut self, delivery: &Delivery, look: &Look, now: Timestamp) -> Step {
+    fn claimed(&mut self, delivery: &Delivery, look: &Look) -> Step {
         if delivery.state != DeliveryState::Claimed {
             return Step::Tell(Sighted::Claimed);
         }
-        let is_idle = look.doing == Some(Doing::AtPrompt) && obstacle(look).is_none();
-        let lasts = |since: Option<Timestamp>, within| is_idle && has_lasted(since, within, now);
-        if lasts(self.ours_since, BACK_AFTER) {
-            self.again = Some("it came back to the prompt".to_owned());
+        if let Some(waiting) = obstacle(look).or_else(|| busy(look)) {
+            return self.wait(waiting);
+        }
+        let is_back = lasted(self.claimed, ANSWERED_AFTER) && lasted(self.ours, BACK_AFTER);
+        if is_back || lasted(self.quiet, USE_WITHIN) {
+            let why =
+                if is_back { "it came back to the prompt" } else { "it was taken, and not used" };
+            self.again = Some(why.to_owned());
             return Step::GiveBack;
         }
-        if lasts(self.quiet_since, USE_WITHIN) {
-            self.again = Some("it was taken, and not used".to_owned());
-            return Step::GiveBack;
+        match look.holds {
+            Holds::Nothing | Holds::Ours => Step::Pause(pause(self.claimed)),
+            Holds::Stale => self.tidied(look),
+            Holds::Other => self.wait(Waiting::Draft),
+            Holds::Unknown => self.wait(Waiting::Screen),
         }
-        Step::Pause(pause(now, self.pressed_at))
     }
 
-    /// Nobody will read it. What is left of it at the prompt is taken away.
-    fn withdrawn(&mut self, look: &Look, now: Timestamp) -> Step {
+    /// Nobody will read it. What is left of it at the prompt is taken away as far as nobody is disturbed;
+    /// what comes to it later is, when the next is offered.
+    fn withdrawn(&mut self, look: &Look) -> Step {
         let over = match self.gave_up.clone() {
             Some(why) => Unused::Failed { why },
-            None => Unused::Recalled,
+            None if look.is_recalled => Unused::Recalled,
+            None => Unused::Failed { why: "it was typed often enough, and never read".to_owned() },
         };
         let over = Step::Done(Sighted::Unused(over));
-        if !look.is_pasted {
+        if !look.is_pasted || busy(look).is_some() {
             return over;
         }
         match look.holds {
             Holds::Ours => {
                 if let Some(waiting) = obstacle(look) {
-                    return Step::Wait(waiting);
+                    return self.wait(waiting);
                 }
-                if look.empties >= EMPTIES_MAX {
-                    return over;
+                match self.empty(look) {
+                    Some(step) => step,
+                    None => over,
                 }
-                if !has_lasted(self.emptied_at, LEAVES_WITHIN, now) && self.emptied_at.is_some() {
-                    return Step::Pause(SOON);
-                }
-                self.emptied_at = Some(now);
-                Step::Empty(look.empties + 1)
             }
             // It may be drawn late, or be with the hook, which gives it back.
             Holds::Nothing => {
                 let within = if look.presses > 0 { HOOK_WITHIN } else { SHOWN_WITHIN };
-                match look.empties > 0 || has_lasted(self.quiet_since, within, now) {
+                match look.empties > 0 || lasted(self.quiet, within) {
                     true => over,
                     false => Step::Pause(LATER),
                 }
             }
-            Holds::Other | Holds::Stale => over,
-            Holds::Unknown => Step::Wait(Waiting::Screen),
+            Holds::Other | Holds::Stale | Holds::Unknown => over,
         }
     }
 
-    fn unclaimed(&mut self, delivery: &Delivery, look: &Look, pace: &Pace, now: Timestamp) -> Step {
+    fn unclaimed(&mut self, delivery: &Delivery, look: &Look, pace: &Pace) -> Step {
         if let Some(why) = self.again.take() {
             return self.again(delivery, why);
         }
         let is_ours_alone = pace.confirm == Confirm::Sight && look.presses > 0;
         if (look.is_recalled || self.gave_up.is_some()) && !is_ours_alone {
-            return Step::Void;
+            // Without a ticket, nothing was typed that it could be taken for.
+            return match look.ticket == Ticket::Absent && look.is_recalled {
+                true => Step::Done(Sighted::Unused(Unused::Recalled)),
+                false => Step::Void,
+            };
         }
         if look.ticket == Ticket::Absent {
             return Step::Lay;
@@ -266,38 +297,39 @@ impl Typing {
         };
         match holds {
             Holds::Unknown => Step::Wait(obstacle(look).unwrap_or(Waiting::Screen)),
-            Holds::Other | Holds::Stale => Step::Wait(obstacle(look).unwrap_or(Waiting::Draft)),
-            Holds::Ours => self.at_prompt(delivery, look, pace, now),
-            Holds::Nothing if !look.is_pasted => self.untyped(delivery, look, now),
-            Holds::Nothing => self.left(delivery, look, pace, now),
+            Holds::Other => Step::Wait(obstacle(look).unwrap_or(Waiting::Draft)),
+            Holds::Stale => self.tidied(look),
+            Holds::Ours => self.at_prompt(delivery, look, pace),
+            Holds::Nothing if !look.is_pasted => self.untyped(delivery, look),
+            Holds::Nothing => self.left(delivery, look, pace),
         }
     }
 
     /// Nothing of this attempt was typed.
-    fn untyped(&mut self, delivery: &Delivery, look: &Look, now: Timestamp) -> Step {
+    fn untyped(&mut self, delivery: &Delivery, look: &Look) -> Step {
         if let Some(waiting) = obstacle(look).or_else(|| busy(look)) {
             return Step::Wait(waiting);
         }
         if delivery.state != DeliveryState::Typing {
             return Step::Tell(Sighted::Typing);
         }
-        self.pasted_at = Some(now);
+        self.pasted = Some(Duration::ZERO);
         Step::Paste
     }
 
     /// The text is at the prompt, and nothing else is. That it is ours is no reason to disturb anybody.
-    fn at_prompt(&mut self, delivery: &Delivery, look: &Look, pace: &Pace, now: Timestamp) -> Step {
+    fn at_prompt(&mut self, delivery: &Delivery, look: &Look, pace: &Pace) -> Step {
         if let Some(waiting) = obstacle(look).or_else(|| busy(look)) {
             return Step::Wait(waiting);
         }
         if delivery.state != DeliveryState::Typing {
             return Step::Tell(Sighted::Typing);
         }
-        let (since, after) = match look.presses {
-            0 => (self.pasted_at.or(self.ours_since), pace.submit_after),
-            _ => (self.pressed_at.max(self.ours_since), LEAVES_WITHIN),
+        let (so, after) = match look.presses {
+            0 => (self.pasted.or(self.ours), pace.submit_after),
+            presses => (self.pressed.min(self.ours), patience(LEAVES_WITHIN, presses)),
         };
-        let waited = since.map_or(Duration::ZERO, |since| now.since(since));
+        let waited = so.unwrap_or(Duration::ZERO);
         if waited < after {
             return Step::Pause(after - waited);
         }
@@ -307,34 +339,30 @@ impl Typing {
             ));
             return Step::Void;
         }
-        self.pressed_at = Some(now);
+        self.pressed = Some(Duration::ZERO);
         Step::Press(look.presses + 1)
     }
 
     /// The text was pasted, and is not at the prompt: not yet, or not any more.
-    fn left(&mut self, delivery: &Delivery, look: &Look, pace: &Pace, now: Timestamp) -> Step {
+    fn left(&mut self, delivery: &Delivery, look: &Look, pace: &Pace) -> Step {
         if look.presses > 0 && delivery.state != DeliveryState::Submitted {
             return Step::Tell(Sighted::Submitted);
         }
-        let (within, why) = match look.presses {
-            0 => (SHOWN_WITHIN, "it was pasted, and is not at the prompt"),
-            _ => (HOOK_WITHIN, "it was submitted, and nobody took it"),
+        let (since, within, why) = match look.presses {
+            0 => (self.pasted, SHOWN_WITHIN, "it was pasted, and is not at the prompt"),
+            _ => (self.pressed, HOOK_WITHIN, "it was submitted, and nobody took it"),
         };
-        let since = match look.presses {
-            0 => self.pasted_at,
-            _ => self.pressed_at,
-        };
-        let is_quiet = obstacle(look).is_none()
-            && has_lasted(
-                self.quiet_since.max(since).filter(|_| self.quiet_since.is_some()),
-                within,
-                now,
-            );
-        let is_blind = !pace.has_prompt
-            && look.doing == Some(Doing::AtPrompt)
-            && has_lasted(since, within, now);
+        if let Some(waiting) = obstacle(look).or_else(|| busy(look)) {
+            return match lasted(since, within) {
+                true => Step::Wait(waiting),
+                false => Step::Pause(pause(since)),
+            };
+        }
+        let within = patience(within, delivery.attempt);
+        let is_quiet = lasted(self.quiet.min(since), within);
+        let is_blind = !pace.has_prompt && lasted(since, within);
         if !is_quiet && !is_blind {
-            return Step::Pause(pause(now, since));
+            return Step::Pause(pause(since));
         }
         if look.presses > 0 && pace.confirm == Confirm::Sight && !pace.is_repeated {
             let why =
@@ -342,6 +370,38 @@ impl Typing {
             return Step::Done(Sighted::Unused(Unused::Failed { why }));
         }
         self.again(delivery, why.to_owned())
+    }
+
+    /// Only what cmux left is at the prompt, and it is in the way.
+    fn tidied(&mut self, look: &Look) -> Step {
+        if let Some(waiting) = obstacle(look).or_else(|| busy(look)) {
+            return Step::Wait(waiting);
+        }
+        if !lasted(self.stale, STALE_AFTER) {
+            return Step::Pause(LATER);
+        }
+        self.empty(look).unwrap_or(Step::Wait(Waiting::Draft))
+    }
+
+    /// Empties the prompt, unless that was tried often enough.
+    fn empty(&mut self, look: &Look) -> Option<Step> {
+        if look.empties >= EMPTIES_MAX {
+            return None;
+        }
+        if look.empties > 0 && !lasted(self.emptied, patience(EMPTY_WITHIN, look.empties)) {
+            return Some(Step::Pause(LATER));
+        }
+        self.emptied = Some(Duration::ZERO);
+        Some(Step::Empty(look.empties + 1))
+    }
+
+    /// Waits for something, closely as long as what was typed is fresh.
+    fn wait(&self, waiting: Waiting) -> Step {
+        let waited = self.pressed.or(self.pasted);
+        match waited.is_some_and(|waited| waited < HOOK_WITHIN) {
+            true => Step::Pause(pause(waited)),
+            false => Step::Wait(waiting),
+        }
     }
 
     /// Has it typed once more, unless that was tried often enough.
@@ -370,20 +430,25 @@ impl Look {
 
 /// How soon to look again when something is about to happen, and when it is not.
 const SOON: Duration = Duration::from_millis(4);
-const LATER: Duration = Duration::from_millis(200);
+pub(super) const LATER: Duration = Duration::from_millis(200);
 
 /// Returns how soon to look again: what has just been typed is followed closely.
-fn pause(now: Timestamp, since: Option<Timestamp>) -> Duration {
-    let waited = since.map_or(LATER, |since| now.since(since));
-    (waited / 8).clamp(SOON, LATER)
+fn pause(waited: Option<Duration>) -> Duration {
+    (waited.unwrap_or(LATER) / 8).clamp(SOON, LATER)
 }
 
-fn has_lasted(since: Option<Timestamp>, within: Duration, now: Timestamp) -> bool {
-    since.is_some_and(|since| now.since(since) >= within)
+/// Returns whether something has been so for that long.
+pub(super) fn lasted(so: Option<Duration>, within: Duration) -> bool {
+    so.is_some_and(|so| so >= within)
+}
+
+/// Returns how much time there is for the so-manieth try, counted from 1.
+pub(super) fn patience(within: Duration, time: u32) -> Duration {
+    within * 2_u32.pow(time.saturating_sub(1).min(DOUBLINGS_MAX))
 }
 
 /// Returns what must not be typed into, whatever is at the prompt.
-fn obstacle(look: &Look) -> Option<Waiting> {
+pub(super) fn obstacle(look: &Look) -> Option<Waiting> {
     let asked = match look.doing {
         Some(Doing::Asking { .. }) => Some(Waiting::Asking),
         Some(Doing::AtPrompt | Doing::Working | Doing::Limited { .. }) | None => None,
@@ -396,7 +461,7 @@ fn obstacle(look: &Look) -> Option<Waiting> {
 }
 
 /// Returns what an agent does that is not at its prompt.
-fn busy(look: &Look) -> Option<Waiting> {
+pub(super) fn busy(look: &Look) -> Option<Waiting> {
     match look.doing {
         Some(Doing::AtPrompt) => None,
         Some(Doing::Working) => Some(Waiting::Busy),

@@ -16,6 +16,9 @@ use crate::time::Timestamp;
 /// After what time something that was to be done with mail counts as lost, and is done again.
 const AGAIN_AFTER: Duration = Duration::from_secs(15);
 
+/// How soon it is looked again for those whose time is over, if there were too many for once.
+const REST_AFTER: Duration = Duration::from_secs(1);
+
 /// What there is to know of an agent's mail.
 #[derive(Clone, Debug, Default)]
 pub struct World {
@@ -38,7 +41,7 @@ pub fn plan(agent: &Agent, world: &World, now: Timestamp) -> Plan {
     let mut plan = Plan::default();
     plan.expire(agent, world);
     if let Some(at) = world.next_expiry {
-        plan.wake(at.max(now));
+        plan.wake(at.max(now + REST_AFTER));
     }
     match &world.open {
         Some(delivery) => plan.keep_delivery(agent, delivery, now),
