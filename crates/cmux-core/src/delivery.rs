@@ -12,7 +12,9 @@ mod text;
 
 pub use self::next::{Confirm, Holds, Look, Pace, Step, Ticket, Typing};
 pub use self::offer::{Offer, Offering};
-pub use self::text::{HEAD, Part, Said, delivery_of, normal, print_of, text};
+pub use self::text::{
+    HEAD, Part, Said, begins_with, delivery_of, letters_of, normal, print_of, text,
+};
 
 use std::time::Duration;
 

@@ -130,6 +130,16 @@ impl Home {
         self.root.join("spool")
     }
 
+    /// Where the tickets of what is being typed lie.
+    pub fn claims(&self) -> PathBuf {
+        self.root.join("claims")
+    }
+
+    /// Held by whoever types to one life of an agent.
+    pub fn typing_lock(&self, run: &str) -> PathBuf {
+        self.run(run).join("typing.lock")
+    }
+
     pub fn logs(&self) -> PathBuf {
         self.root.join("logs")
     }

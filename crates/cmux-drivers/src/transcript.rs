@@ -2,12 +2,16 @@
 //!
 //! Without one there is nothing to resume: a CLI refuses to go on with a session that was never begun.
 
+mod used;
+
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::manifest::{Place, Transcript, Unfilled};
+
+pub use self::used::{Looked, Used, used};
 
 /// How many names are looked at in search of one transcript.
 const LOOKED_MAX: usize = 100_000;

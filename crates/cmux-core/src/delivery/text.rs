@@ -67,9 +67,22 @@ pub fn delivery_of(prompt: &str) -> Option<DeliveryId> {
 
 /// Returns what a text is known by, however a CLI breaks its lines and draws its blanks.
 pub fn print_of(text: &str) -> Digest {
-    let squeezed: String =
-        text.chars().filter(|it| !it.is_whitespace() && !it.is_control()).collect();
-    Digest::of(squeezed.as_bytes())
+    Digest::of(letters(text).collect::<String>().as_bytes())
+}
+
+/// Returns how many letters of a text its print is of.
+pub fn letters_of(text: &str) -> usize {
+    letters(text).count()
+}
+
+/// Returns whether the first `count` letters of `text` are those that this is the print of.
+pub fn begins_with(text: &str, count: usize, print: Digest) -> bool {
+    let first: String = letters(text).take(count).collect();
+    Digest::of(first.as_bytes()) == print
+}
+
+fn letters(text: &str) -> impl Iterator<Item = char> {
+    text.chars().filter(|it| !it.is_whitespace() && !it.is_control())
 }
 
 /// Returns a body in its normal form.

@@ -1,0 +1,141 @@
+//! The lock of a pane: nothing that would ask something opens while cmux types.
+//!
+//! A paste and Enter into a dialog would answer it. So whoever types holds the lock from the last look until
+//! the text has left, and the hooks that come before a dialog wait for it. The kernel lets go of it when its
+//! holder ends, however it ends.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::fs::OFlags;
+
+/// How long a hook waits for the lock. Nobody types for so long.
+pub const WAIT_MAX: Duration = Duration::from_secs(2);
+
+/// How soon the lock is looked at again: first, and at the most.
+const SOON: Duration = Duration::from_millis(1);
+const LATER: Duration = Duration::from_millis(20);
+
+/// A lock that is held until this is dropped.
+#[derive(Debug)]
+pub struct Held {
+    _file: File,
+}
+
+/// Takes the lock at `path` for whoever types. If somebody has it just now, that is `WouldBlock`.
+pub fn hold(path: &Path) -> io::Result<Held> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(flags())
+        .open(path)?;
+    require_file(&file)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Held { _file: file }),
+        Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Waits until nobody types at the pane whose lock is at `path`. Returns whether that came `within` the time.
+pub fn wait(path: &Path, within: Duration) -> io::Result<bool> {
+    let file = match OpenOptions::new().read(true).custom_flags(flags()).open(path) {
+        // Nobody has ever typed there.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+        file => file?,
+    };
+    require_file(&file)?;
+    let deadline = Instant::now() + within;
+    let mut pause = SOON;
+    loop {
+        match file.try_lock_shared() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(false);
+        }
+        sleep(pause.min(left));
+        pause = (pause * 2).min(LATER);
+    }
+}
+
+/// To open a pipe would wait for whoever is at its other end, and a link may lead anywhere.
+fn flags() -> i32 {
+    (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed()
+}
+
+fn require_file(file: &File) -> io::Result<()> {
+    match file.metadata()?.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::other("the lock is not a file")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::process::{Command, Stdio};
+    use std::thread;
+
+    use cmux_testkit::wait::eventually;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn whoever_waits_goes_on_when_it_is_let_go_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("typing.lock");
+        assert!(wait(&path, Duration::ZERO).unwrap(), "nobody ever typed");
+        let held = hold(&path).unwrap();
+        assert_eq!(hold(&path).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        assert!(!wait(&path, Duration::from_millis(5)).unwrap());
+        thread::scope(|scope| {
+            let waits = scope.spawn(|| wait(&path, LONG).unwrap());
+            drop(held);
+            assert!(waits.join().unwrap());
+        });
+        // Nobody who waited keeps it.
+        drop(hold(&path).unwrap());
+        assert!(wait(&path, Duration::ZERO).unwrap());
+    }
+
+    #[test]
+    fn it_is_let_go_of_when_its_holder_is_killed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("typing.lock");
+        let mut command = Command::new("flock");
+        // Without a child of its own, it is the only one that holds it.
+        let mut holder =
+            command.arg("--no-fork").arg(&path).arg("cat").stdin(Stdio::piped()).spawn().unwrap();
+        eventually("it is held", || (!wait(&path, Duration::ZERO).unwrap()).then_some(()));
+        holder.kill().unwrap();
+        holder.wait().unwrap();
+        assert!(wait(&path, LONG).unwrap());
+    }
+
+    #[test]
+    fn what_is_no_file_is_no_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let (link, pipe) = (folder.path().join("link"), folder.path().join("pipe"));
+        fs::write(folder.path().join("there"), "").unwrap();
+        symlink(folder.path().join("there"), &link).unwrap();
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        for path in [&link, &pipe, folder.path()] {
+            assert!(hold(path).is_err() && wait(path, LONG).is_err(), "{}", path.display());
+        }
+        assert!(hold(&folder.path().join("gone/typing.lock")).is_err());
+    }
+}
