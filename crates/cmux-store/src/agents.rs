@@ -6,10 +6,11 @@ use std::str::FromStr;
 use cmux_core::agent::{Agent, AgentName, Intent, Life, LifeState, Pid, Place, Setup, Word};
 use cmux_core::hook::Talk;
 use cmux_core::id::{AgentId, BadId};
+use cmux_core::mail::Waiting;
 use cmux_core::phase::Phase;
 use cmux_core::project::ProjectId;
 use cmux_core::time::Timestamp;
-use rusqlite::{Row, named_params, params};
+use rusqlite::{OptionalExtension, Row, named_params, params};
 use serde_json::json;
 
 use crate::{StoreError, Tx, View, damaged};
@@ -35,7 +36,8 @@ const SAVE: &str = "
         server = excluded.server, pane = excluded.pane, pid = excluded.pid,
         pid_start = excluded.pid_start, word_rank = excluded.word_rank,
         word_at = excluded.word_at, exits = excluded.exits, session = excluded.session,
-        seen_at = excluded.seen_at, turn = excluded.turn, heard_in = excluded.heard_in";
+        seen_at = excluded.seen_at, turn = excluded.turn, heard_in = excluded.heard_in,
+        held = CASE WHEN phase = excluded.phase AND run IS excluded.run THEN held END";
 
 /// Remembers `agent` as it is now.
 pub fn save(tx: &Tx<'_>, agent: &Agent) -> Result<(), StoreError> {
@@ -80,6 +82,22 @@ pub fn save(tx: &Tx<'_>, agent: &Agent) -> Result<(), StoreError> {
         ":heard_in": agent.talk.heard_in.map(|id| id.to_string()),
     })?;
     Ok(())
+}
+
+/// Remembers what keeps mail from the agent `id`, until it does something else.
+pub fn set_held(tx: &Tx<'_>, id: AgentId, held: Option<Waiting>) -> Result<(), StoreError> {
+    let update = "UPDATE agents SET held = ?2 WHERE id = ?1";
+    tx.db.prepare_cached(update)?.execute(params![id.to_string(), held.map(Waiting::name)])?;
+    Ok(())
+}
+
+/// Returns what keeps mail from the agent `id`, as far as that was seen of its terminal.
+pub fn held(view: View<'_>, id: AgentId) -> Result<Option<Waiting>, StoreError> {
+    let mut query = view.db.prepare_cached("SELECT held FROM agents WHERE id = ?1")?;
+    let held = query.query_row([id.to_string()], |row| row.get::<_, Option<String>>(0));
+    let Some(held) = held.optional()?.flatten() else { return Ok(None) };
+    let known = Waiting::ALL.into_iter().find(|it| it.name() == held);
+    known.map(Some).ok_or_else(|| bad_row(&id.to_string(), format!("held {held}")))
 }
 
 /// Forgets the agent called `id`.

@@ -7,8 +7,9 @@ use cmux_core::time::Timestamp;
 
 use crate::events::Row;
 use crate::{
-    Reader, StoreError, View, agents, chain, cursors, events, hooks, links, logs, migrate, misread,
-    projects, runs, sessions, settings, snapshots, tokens, trust, wake, webhooks,
+    Reader, StoreError, View, agents, chain, cursors, deliveries, events, hooks, links, logs,
+    messages, migrate, misread, projects, runs, sessions, settings, snapshots, tokens, trust, wake,
+    webhooks,
 };
 
 /// The most problems that are told.
@@ -94,6 +95,10 @@ fn read_all(view: View<'_>) -> Result<(), StoreError> {
     if migrate::version(view.db)? >= 6 {
         hooks::all(view)?;
         trust::all(view)?;
+    }
+    if migrate::version(view.db)? >= 7 {
+        messages::all(view)?;
+        deliveries::all(view)?;
     }
     Ok(())
 }

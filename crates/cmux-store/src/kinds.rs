@@ -114,6 +114,20 @@ pub(crate) fn actor(actor: &Actor) -> String {
     }
 }
 
+/// Returns who is meant by what the log says.
+pub(crate) fn actor_of(text: &str) -> Option<Actor> {
+    match text.split_once(':') {
+        Some(("webhook", source)) => Some(Actor::Webhook(source.to_owned())),
+        Some(_) => None,
+        None if text == "operator" => Some(Actor::Operator),
+        None if text == "cmux" => Some(Actor::Cmux),
+        None => {
+            let agent = text.parse().map(Actor::Agent).ok();
+            agent.or_else(|| text.parse().map(Actor::Token).ok())
+        }
+    }
+}
+
 /// Returns what an event says.
 pub(crate) fn data(what: &What) -> Value {
     match what {

@@ -14,8 +14,8 @@ use crate::events::{self, Filter, PAGE_MAX};
 use crate::file::at;
 use crate::store::{connect, settle_on_close, tame};
 use crate::{
-    StoreError, View, agents, hooks, links, logs, migrate, payloads, projects, runs, sessions,
-    settings, snapshots, tokens, trust, webhooks,
+    StoreError, View, agents, deliveries, hooks, links, logs, messages, migrate, payloads,
+    projects, runs, sessions, settings, snapshots, tokens, trust, webhooks,
 };
 
 /// The most stretches of a table that are skipped before the rest of it is given up.
@@ -26,7 +26,7 @@ type MakesSense = fn(&rusqlite::Row<'_>) -> bool;
 
 /// Tables whose rows are carried over as they are. The log is carried over row by row; what is due when
 /// is planned anew, and cursors belong to the log that is over.
-const TABLES: [(&str, MakesSense); 13] = [
+const TABLES: [(&str, MakesSense); 17] = [
     ("projects", |row| projects::read(row).is_ok()),
     // Projects come before the agents that work in them, and before what is trusted of them.
     ("agents", |row| agents::read(row).is_ok()),
@@ -42,6 +42,11 @@ const TABLES: [(&str, MakesSense); 13] = [
     ("run_tokens", |row| runs::read(row).is_ok()),
     ("webhooks", |row| webhooks::read(row).is_ok()),
     ("hooks", |row| hooks::read(row).is_ok()),
+    // Messages come before the bodies that are too long for their rows.
+    ("messages", |row| messages::read(row).is_ok()),
+    ("message_bodies", |row| messages::read_body(row).is_ok()),
+    ("message_tally", |row| messages::read_tally(row).is_ok()),
+    ("deliveries", |row| deliveries::read(row).is_ok()),
 ];
 
 /// What the header of a database of ours says at these places. The length of the file, at 28, is left

@@ -8,9 +8,12 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use cmux_core::agent::{Agent, AgentName, Setup};
+use cmux_core::delivery::{Delivery, DeliveryState};
 use cmux_core::digest::Digest;
-use cmux_core::event::{Event, What};
+use cmux_core::event::{Actor, Event, What};
 use cmux_core::id::{EventId, LogId};
+use cmux_core::mail;
+use cmux_core::message::{Body, MessageKind, NewMessage, Recipient, Sender, TTL_MIN, TYPED_MAX};
 use cmux_core::plan::Subject;
 use cmux_core::project::{Look, Presence, Project, ProjectId};
 use cmux_core::report::NewAgent;
@@ -26,8 +29,8 @@ use serde_json::Value;
 use crate::file::at;
 use crate::hooks::{self, Heard};
 use crate::{
-    SQLITE_MIN, StoreError, agents, chain, events, links, logs, migrate, misread, payloads,
-    projects, sessions, settings, tokens, wake, webhooks,
+    SQLITE_MIN, StoreError, agents, chain, deliveries, events, links, logs, messages, migrate,
+    misread, payloads, projects, sessions, settings, tokens, wake, webhooks,
 };
 
 /// How long a statement waits for another process to let go of the file.
@@ -39,6 +42,8 @@ const PAGES_MAX: i32 = 1000;
 /// Names that nothing has, for what is written and taken back.
 const REHEARSAL_AGENT: &str = "agt_00000000000000000000000000";
 const REHEARSAL_RUN: &str = "run_00000000000000000000000000";
+const REHEARSAL_MESSAGE: &str = "msg_00000000000000000000000000";
+const REHEARSAL_DELIVERY: &str = "dlv_00000000000000000000000000";
 const REHEARSAL_HOOK: &str = "hk_00000000000000000000000000";
 const REHEARSAL_TOKEN: &str = "tok_00000000000000000000000000";
 const REHEARSAL_SESSION: &str = "ses_00000000000000000000000000";
@@ -150,7 +155,8 @@ impl Store {
                 (Presence::Missing { since: now }, Look::Underway { deadline: now });
             projects::save(&tx, &project)?;
             projects::save(&tx, &Project { presence, look, ..project.clone() })?;
-            rehearse_agent(&tx, project.id, now)?;
+            rehearse_agent(&tx, project.id.clone(), now)?;
+            rehearse_mail(&tx, project.id, now)?;
         }
         rehearse_doors(&tx, now)?;
         Ok(transaction.rollback()?)
@@ -329,6 +335,32 @@ fn rehearse_agent(tx: &Tx<'_>, project: ProjectId, now: Timestamp) -> Result<(),
     let agent = Agent::new(id, new, now);
     agents::save(tx, &agent)?;
     agents::save(tx, &agent.launching(run, now, now))
+}
+
+/// Writes a message, and the delivery that it is typed in.
+fn rehearse_mail(tx: &Tx<'_>, project: ProjectId, now: Timestamp) -> Result<(), StoreError> {
+    let named = (REHEARSAL_AGENT.parse(), REHEARSAL_MESSAGE.parse(), REHEARSAL_DELIVERY.parse());
+    let (Ok(agent), Ok(id), Ok(delivery)) = named else { return Ok(()) };
+    let Ok(run) = REHEARSAL_RUN.parse() else { return Ok(()) };
+    let name = || "rehearsal".to_owned();
+    let new = NewMessage {
+        project,
+        from: Sender { actor: Actor::Cmux, name: name() },
+        to: Recipient::Agent { id: agent, name: name() },
+        kind: MessageKind::System,
+        body: Body::new("x".repeat(TYPED_MAX + 1)),
+        reply_to: None,
+        interrupt: true,
+        key: Some(name()),
+        ttl: Some(TTL_MIN),
+    };
+    let message = messages::add(tx, &new, id, None, now)?;
+    messages::save(tx, &mail::typed(&message, delivery), now)?;
+    messages::set_interrupted(tx, id, now)?;
+    let (messages, text, state) = (vec![id], name(), DeliveryState::Typing);
+    let (id, attempt, mark, made_at, since) = (delivery, 1, 0, now, now);
+    let made = Delivery { id, agent, run, messages, text, attempt, state, mark, made_at, since };
+    deliveries::save(tx, &made)
 }
 
 /// Writes what is asked for at the doors.

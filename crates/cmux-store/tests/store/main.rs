@@ -10,6 +10,7 @@ mod doors;
 mod flips;
 mod hooks;
 mod log;
+mod mail;
 mod nouns;
 mod repair;
 mod trust;

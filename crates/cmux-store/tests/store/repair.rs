@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 
 use crate::world::{
     Dice, EVEN_LATER, LATER, NOW, PAGE, World, all, check_bytes, check_whole, filled, ids, log,
-    said, tell,
+    said, tell, theirs,
 };
-use crate::{agents, doors, trust};
+use crate::{agents, doors, mail, trust};
 
 #[test]
 fn a_new_store_is_not_called_mended() {
@@ -137,12 +137,12 @@ fn a_life_that_was_given_up_does_not_come_back() {
 
 #[test]
 fn half_a_file_gives_its_half_of_the_events() {
-    let bytes = filled(4_000, 50);
+    let bytes = filled(8_000, 50);
     let half = bytes.len() / 2;
     for (length, expected) in [
-        (half / PAGE * PAGE, 1_000..3_000),
-        (half + 1_234, 1_000..3_000),
-        (bytes.len() - PAGE, 3_900..4_000),
+        (half / PAGE * PAGE, 2_000..6_000),
+        (half + 1_234, 2_000..6_000),
+        (bytes.len() - PAGE, 7_900..8_000),
         (PAGE + 1, 0..1),
     ] {
         let world = World::with(&bytes[..length]);
@@ -214,6 +214,10 @@ fn a_row_that_the_core_cannot_express_costs_only_itself() {
         ("UPDATE agents SET env = '[1]'", 5),
         ("UPDATE agents SET pid = NULL", 5),
         ("UPDATE trusted_files SET path = '/etc/' || path", 5),
+        ("UPDATE messages SET sender = 'x'", 5),
+        ("UPDATE message_tally SET state = 'x'", 5),
+        ("UPDATE message_bodies SET text = CAST(x'ff' AS TEXT)", 5),
+        ("UPDATE deliveries SET messages = '[1]'", 5),
     ] {
         let world = World::with(&filled(200, 5));
         furnish(&mut world.open(), &long);
@@ -234,6 +238,7 @@ fn a_row_that_the_core_cannot_express_costs_only_itself() {
         doors::check_salvaged(store.view(), damage);
         agents::check_salvaged(store.view(), damage);
         trust::check_salvaged(store.view(), damage);
+        mail::check_salvaged(store.view(), damage);
         drop(store);
         repair::mark(&world.path(), "and again").unwrap();
         let again = world.open_at(3, EVEN_LATER).unwrap();
@@ -293,13 +298,13 @@ fn a_damaged_store_of_a_later_cmux_is_left_for_that_one_to_mend() {
     world.tamper(
         "ALTER TABLE projects ADD COLUMN colour TEXT NOT NULL DEFAULT 'red';
          ALTER TABLE events ADD COLUMN weight INTEGER;
-         CREATE TABLE tasks (id TEXT) STRICT; PRAGMA user_version = 7;
+         CREATE TABLE tasks (id TEXT) STRICT; PRAGMA user_version = 8;
          UPDATE events SET v = 9 WHERE id = 7",
     );
     let bytes = fs::read(world.path()).unwrap();
     repair::mark(&world.path(), "x").unwrap();
     let refused = world.open_at(2, LATER).unwrap_err();
-    assert!(matches!(refused, StoreError::TooNew { needed: 7, .. }), "{refused}");
+    assert!(matches!(refused, StoreError::TooNew { needed: 8, .. }), "{refused}");
     check_bytes(&world.path(), &bytes);
 }
 
@@ -331,7 +336,7 @@ fn what_a_later_cmux_waits_for_is_left_alone() {
 fn a_store_of_a_later_cmux_is_refused_and_not_touched() {
     for marked in [false, true] {
         let world = World::with(&filled(200, 5));
-        world.tamper("UPDATE schema SET oldest_reader = 7; PRAGMA user_version = 7");
+        world.tamper("UPDATE schema SET oldest_reader = 8; PRAGMA user_version = 8");
         let bytes = fs::read(world.path()).unwrap();
         if marked {
             repair::mark(&world.path(), "x").unwrap();
@@ -341,7 +346,7 @@ fn a_store_of_a_later_cmux_is_refused_and_not_touched() {
             Store::open(&world.path(), &world.backups(), log(2), LATER).map(drop).unwrap_err(),
             cmux_store::Reader::open(&world.path()).map(drop).unwrap_err(),
         ] {
-            assert!(matches!(refused, StoreError::TooNew { needed: 7, known: 6, .. }), "{refused}");
+            assert!(matches!(refused, StoreError::TooNew { needed: 8, known: 7, .. }), "{refused}");
             assert!(refused.to_string().contains("was written by a later cmux"), "{refused}");
         }
         check_bytes(&world.path(), &bytes);
@@ -461,8 +466,9 @@ fn furnish(store: &mut Store, body: &str) {
             payloads::keep(tx, body.as_bytes(), NOW)?;
             cmux_store::snapshots::save(tx, &snapshot)?;
             doors::furnish(tx)?;
-            agents::furnish(tx)?;
-            trust::furnish(tx)?;
+            agents::furnish(tx)
+                .and_then(|()| trust::furnish(tx))
+                .and_then(|()| mail::furnish(tx))?;
             cursors::save(tx, "bus", Cursor { log: log(1), event: EventId(3) }, NOW)
         })
         .unwrap();
@@ -486,12 +492,5 @@ fn wide(events: i64) -> Vec<u8> {
     let all_in_one =
         |tx: &mut Tx<'_>| (0..events).try_for_each(|_| tx.append(&event, NOW).map(|_| ()));
     world.open().turn(all_in_one).unwrap();
-    fs::read(world.path()).unwrap()
-}
-
-/// Returns the file of a program that also uses SQLite.
-fn theirs() -> Vec<u8> {
-    let world = World::new();
-    world.tamper("CREATE TABLE theirs (id TEXT); INSERT INTO theirs VALUES ('x')");
     fs::read(world.path()).unwrap()
 }

@@ -144,6 +144,13 @@ pub(crate) fn filled(events: i64, projects_count: u32) -> Vec<u8> {
     fs::read(world.path()).unwrap()
 }
 
+/// Returns the file of a program that also uses SQLite.
+pub(crate) fn theirs() -> Vec<u8> {
+    let world = World::new();
+    world.tamper("CREATE TABLE theirs (id TEXT); INSERT INTO theirs VALUES ('x')");
+    fs::read(world.path()).unwrap()
+}
+
 /// Returns the whole log.
 pub(crate) fn all(view: View<'_>) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
