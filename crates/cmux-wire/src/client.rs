@@ -1,6 +1,7 @@
 //! The typed client, over the daemon's own socket.
 
 mod agents;
+mod messages;
 
 use std::fmt;
 use std::io;
@@ -19,6 +20,7 @@ use serde_json::Value;
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
+pub use crate::client::messages::MessageQuery;
 use crate::daemon::{DaemonStatus, Status, Stopping};
 use crate::event::Events;
 use crate::health::Health;

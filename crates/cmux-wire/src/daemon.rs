@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
+use crate::message::MailStatus;
 use crate::project::Project;
 use crate::time::Time;
 
@@ -38,6 +39,8 @@ pub struct Status {
     pub projects: Vec<Project>,
     #[serde(default)]
     pub agents: Vec<Agent>,
+    #[serde(default)]
+    pub mail: MailStatus,
 }
 
 /// How the store is.

@@ -8,6 +8,7 @@ pub mod health;
 pub mod hook;
 pub mod kind;
 pub mod link;
+pub mod message;
 pub mod problem;
 pub mod project;
 pub mod schema;

@@ -90,6 +90,7 @@ export type Status = {
   store: StoreStatus;
   projects: Array<Project>;
   agents: Array<Agent>;
+  mail: MailStatus;
 };
 
 /** The daemon was asked to stop, and does. */
@@ -250,6 +251,95 @@ export type Link = {
   /** The same, under a name for browsers by which cmux shares no cookie with the other ports of its host. */
   browser_url: string;
   expires_at: Time;
+};
+
+/** What an agent was told and what it did, newest first. */
+export type History = {
+  history: Array<Moment>;
+  /** What to ask for to get the next page, if there is one. */
+  next: string | null;
+};
+
+/** How much mail there is that nobody has read. */
+export type MailStatus = {
+  /** How many messages wait for agents. */
+  waiting: number;
+  /** How many the person has not read. */
+  unread: number;
+};
+
+/** Something that somebody has to say to an agent, or to the person. */
+export type Message = {
+  id: string;
+  /** The project that it is read in. */
+  project: string;
+  /** Who says it: an agent's name, with `@` and its project if that is another; `user`, `cmux`, or `script:` and the name of a token. */
+  from: string;
+  /** Who reads it: an agent's name, or `user`. */
+  to: string;
+  kind: MessageKind;
+  /** What it says. In a list, no more than its beginning. */
+  body: string;
+  /** How long what it says is. */
+  body_bytes: number;
+  /** Whether only the beginning of what it says is here. */
+  body_cut: boolean;
+  /** The message that it answers. */
+  reply_to: string | null;
+  /** The first message of the conversation that it belongs to. */
+  thread: string;
+  /** The task that it is about, if it is about one. */
+  task: string | null;
+  /** What goes with it for programs, if something does. */
+  data: unknown;
+  state: MessageState;
+  /** What it waits for, in a word, if it waits. */
+  waiting_for: string | null;
+  /** How often it was typed. */
+  attempts: number;
+  /** Why it is in that state, if there is more to say. */
+  reason: string | null;
+  /** By what it is known that it was read. */
+  evidence: string | null;
+  created_at: Time;
+  /** When it is given up if it was not read. */
+  expires_at: Time | null;
+  delivered_at: Time | null;
+  /** When the person has read it, if it is to them. */
+  read_at: Time | null;
+};
+
+/** What a message is. */
+export type MessageKind = "task" | "status" | "response" | "question" | "error" | "user" | "system";
+
+/** How far a message has come. */
+export type MessageState = "queued" | "typing" | "submitted" | "claimed" | "delivered" | "failed" | "cancelled" | "expired" | "in_doubt";
+
+/** A page of messages. */
+export type Messages = {
+  messages: Array<Message>;
+  /** What to ask for to get the next page, if there is one. */
+  next: string | null;
+};
+
+/** One entry of an agent's history. */
+export type Moment = {
+  "what": "message";
+} & Message | {
+  "what": "turn";
+} & Turn;
+
+/** One prompt's work. */
+export type Turn = {
+  id: string;
+  /** The life of the agent that it belongs to. */
+  run: string | null;
+  /** When the first of it was heard of. */
+  began_at: Time;
+  /** When it was heard to be over. */
+  ended_at: Time | null;
+  /** The tools that were used in it, each as often as it was, the first ones. */
+  tools: Array<string>;
 };
 
 /** What went wrong. */
@@ -509,6 +599,26 @@ export type NewHook = {
   since_boot_ms: number;
   /** What the CLI sent, as it came. Secrets in it are not kept. */
   payload: string;
+};
+
+/** Has something to say to somebody. */
+export type NewMessage = {
+  /** An agent by its id, by its name, or as `name@project`; or `user`, the person. It may be left out of an answer, which goes to whoever sent what it answers. */
+  to?: string | null;
+  /** What it says, of at most 10 MiB. */
+  body: string;
+  /** What it is: unless it is said, an answer is a `response`, what the person says `user`, and all else a `status`. */
+  kind?: MessageKind | null;
+  /** The project in which the reader has that name. An agent's is its own. */
+  project?: string | null;
+  /** The message that it answers. */
+  reply_to?: string | null;
+  /** To send the same again with the same key sends nothing. `Idempotency-Key` says the same. */
+  key?: string | null;
+  /** After how many seconds it is given up if it was not read. */
+  ttl_s?: number | null;
+  /** Whether its reader is to be interrupted for it. */
+  interrupt?: boolean;
 };
 
 /** Asks for a project. */

@@ -2,17 +2,21 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod mail;
+
 use std::collections::BTreeSet;
 
 use cmux_wire::schema::{components, reference};
 use cmux_wire::time::Time;
 use cmux_wire::{
-    agent, daemon, event, health, hook, kind, link, problem, project, session, store, terminal,
-    token, trust, webhook, who, why,
+    agent, daemon, event, health, hook, kind, link, message, problem, project, session, store,
+    terminal, token, trust, webhook, who, why,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
+
+use crate::mail::said_of_mail;
 
 #[test]
 fn every_shape_is_described_as_it_is_said() {
@@ -70,6 +74,7 @@ fn whatever_a_client_sends_is_refused_if_there_is_more_in_it_than_is_known() {
             "hook": "h", "kind": "k", "event": "e", "at": "2026-01-01T00:00:00Z",
             "since_boot_ms": 1, "payload": "",
         })),
+        unknown::<message::NewMessage>(json!({ "to": "a", "body": "b" })),
         unknown::<project::NewProject>(json!({ "root": "/r" })),
         unknown::<session::Login>(json!({ "password": "p" })),
         unknown::<store::NewArchive>(json!({ "file": "/f", "keep_days": 1 })),
@@ -98,6 +103,7 @@ fn samples() -> Vec<(&'static str, Value)> {
         said_of_agents(),
         said_of_terminals(),
         said_of_trust(),
+        said_of_mail(),
         said_of_the_log(),
         said_of_the_store(),
         said_of_doors(),
@@ -157,6 +163,7 @@ fn said_of_cmux() -> Vec<(&'static str, Value)> {
         store: store.clone(),
         projects: vec![project.clone()],
         agents: Vec::new(),
+        mail: message::MailStatus::default(),
     };
     vec![
         ("StoreNotice", json!(notice)),
