@@ -1,7 +1,9 @@
 //! Who is speaking, and what that allows. Every route needs one of [`Need`], and this is the one place
 //! that says who has it.
 
+use crate::event::Actor;
 use crate::id::{AgentId, RunId, SessionId, TokenId};
+use crate::message::{MessageKind, Recipient};
 use crate::project::ProjectId;
 use crate::token::TokenScope;
 
@@ -109,6 +111,65 @@ impl Principal {
             | Principal::Token { .. }
             | Principal::Nobody => self.may(Need::Operate),
         }
+    }
+
+    /// Returns whether this one may write to agents of `project`, or why not: an agent only where it lives
+    /// itself, unless the person lets agents write `across` projects.
+    pub fn may_write_in(&self, project: &ProjectId, across: bool) -> Result<(), Denial> {
+        match self.confined_to() {
+            Some(own) if own != project && !across => Err(Denial::Insufficient),
+            Some(_) | None => self.may(Need::Send),
+        }
+    }
+
+    /// Returns whether this one may say what is of this `kind`, or why not: nobody speaks for the person
+    /// but the person, and nobody for cmux.
+    pub fn may_say(&self, kind: MessageKind) -> Result<(), Denial> {
+        match kind {
+            MessageKind::System => Err(Denial::Insufficient),
+            MessageKind::User => self.may(Need::Person),
+            MessageKind::Task
+            | MessageKind::Status
+            | MessageKind::Response
+            | MessageKind::Question
+            | MessageKind::Error => self.may(Need::Send),
+        }
+    }
+
+    /// Returns the kind of what this one says, if nothing is said of that.
+    pub fn usually_says(&self, is_answer: bool) -> MessageKind {
+        match self {
+            _ if is_answer => MessageKind::Response,
+            Principal::Operator | Principal::Browser { .. } => MessageKind::User,
+            Principal::Token { .. } | Principal::Agent { .. } | Principal::Nobody => {
+                MessageKind::Status
+            }
+        }
+    }
+
+    /// Returns whether this one may know of a message between these: an agent of its own mail only.
+    pub fn may_see_mail(&self, from: &Actor, to: &Recipient) -> Result<(), Denial> {
+        match self {
+            Principal::Agent { agent, .. } => {
+                let is_own = *from == Actor::Agent(*agent) || to.agent() == Some(*agent);
+                if is_own { Ok(()) } else { Err(Denial::Insufficient) }
+            }
+            Principal::Operator
+            | Principal::Browser { .. }
+            | Principal::Token { .. }
+            | Principal::Nobody => self.may(Need::Read),
+        }
+    }
+
+    /// Returns whether this one may take back a message of this sender's, or have it sent again: whoever may
+    /// change what there is, and everybody what they sent themselves.
+    pub fn may_change_mail(&self, from: &Actor) -> Result<(), Denial> {
+        let is_own = match self {
+            Principal::Agent { agent, .. } => *from == Actor::Agent(*agent),
+            Principal::Token { id, .. } => *from == Actor::Token(*id),
+            Principal::Operator | Principal::Browser { .. } | Principal::Nobody => false,
+        };
+        self.may(if is_own { Need::Send } else { Need::Operate })
     }
 
     /// Returns whether this one would lose by being seen from below an agent's launcher, so that it matters
@@ -241,6 +302,65 @@ mod tests {
         ] {
             assert_eq!(who.may_tend(above).err(), expected, "{who:?} {above:?}");
         }
+    }
+
+    #[test]
+    fn nobody_speaks_for_the_person_or_for_cmux() {
+        for kind in MessageKind::ALL {
+            let is_open = !matches!(kind, MessageKind::User | MessageKind::System);
+            assert_eq!(agent().may_say(kind).is_ok(), is_open, "{kind:?}");
+            assert_eq!(token(TokenScope::Operate).may_say(kind).is_ok(), is_open, "{kind:?}");
+            let is_persons = kind != MessageKind::System;
+            assert_eq!(Principal::Operator.may_say(kind).is_ok(), is_persons, "{kind:?}");
+            assert!(token(TokenScope::Read).may_say(kind).is_err(), "{kind:?}");
+        }
+        for (who, alone) in [
+            (Principal::Operator, MessageKind::User),
+            (agent(), MessageKind::Status),
+            (token(TokenScope::Send), MessageKind::Status),
+        ] {
+            assert_eq!(who.usually_says(false), alone, "{who:?}");
+            assert_eq!(who.usually_says(true), MessageKind::Response, "{who:?}");
+        }
+    }
+
+    #[test]
+    fn an_agent_writes_where_it_lives_unless_the_person_lets_it_write_elsewhere() {
+        let (own, other) = (ProjectId::of("/a"), ProjectId::of("/b"));
+        for (who, project, across, expected) in [
+            (agent(), &own, false, true),
+            (agent(), &other, false, false),
+            (agent(), &other, true, true),
+            (Principal::Operator, &other, false, true),
+            (token(TokenScope::Send), &other, false, true),
+            (token(TokenScope::Read), &other, true, false),
+        ] {
+            let may = who.may_write_in(project, across).is_ok();
+            assert_eq!(may, expected, "{who:?} {project} {across}");
+        }
+    }
+
+    #[test]
+    fn an_agent_sees_its_own_mail_and_changes_what_it_sent() {
+        let [me, other] = [1_u128, 8].map(|it| AgentId::new(Ulid::from(it)));
+        let to = |id| Recipient::Agent { id, name: "a".to_owned() };
+        for (from, to, sees, changes) in [
+            (Actor::Agent(me), to(other), true, true),
+            (Actor::Agent(me), Recipient::User, true, true),
+            (Actor::Agent(other), to(me), true, false),
+            (Actor::Operator, to(me), true, false),
+            (Actor::Operator, to(other), false, false),
+            (Actor::Agent(other), Recipient::User, false, false),
+        ] {
+            let found = (agent().may_see_mail(&from, &to), agent().may_change_mail(&from));
+            assert_eq!((found.0.is_ok(), found.1.is_ok()), (sees, changes), "{from:?} {to:?}");
+            assert_eq!(Principal::Operator.may_see_mail(&from, &to), Ok(()));
+            assert_eq!(Principal::Operator.may_change_mail(&from), Ok(()));
+            assert_eq!(token(TokenScope::Read).may_see_mail(&from, &to), Ok(()));
+            assert!(token(TokenScope::Send).may_change_mail(&from).is_err());
+        }
+        let own = Actor::Token(TokenId::new(Ulid::from(1_u128)));
+        assert_eq!(token(TokenScope::Send).may_change_mail(&own), Ok(()));
     }
 
     /// Checks that `who` may do everything up to `most`, and is told `beyond` for the rest.

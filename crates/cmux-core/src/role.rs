@@ -21,7 +21,7 @@ const COMMANDS: &str = include_str!("../roles/commands.md");
 const MAIL: &str = include_str!("../roles/mail.md");
 
 /// Whether agents can write to one another.
-const HAS_MAIL: bool = false;
+const HAS_MAIL: bool = true;
 
 /// What is said of a task that there is not.
 const NO_TASK: &str =

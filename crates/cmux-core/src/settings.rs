@@ -38,6 +38,14 @@ pub struct Settings {
     pub kinds: BTreeMap<Kind, KindSettings>,
     /// The kind of agents of which neither anybody nor their project says it.
     pub kind: Option<Kind>,
+    pub mail: MailSettings,
+}
+
+/// Who may write to whom.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MailSettings {
+    /// Whether agents may write to those of other projects.
+    pub across_projects: bool,
 }
 
 /// How much of the daemon clients may take up.
@@ -104,6 +112,7 @@ impl Default for Settings {
             webhooks: BTreeMap::new(),
             kinds: BTreeMap::new(),
             kind: None,
+            mail: MailSettings::default(),
         }
     }
 }
@@ -127,7 +136,7 @@ pub enum Scope {
 
 /// Every key there is, besides those of `[webhooks.NAME]` and `[kinds.NAME]`, which are `SOURCE_KEYS` and
 /// `KIND_KEYS`.
-pub const KEYS: [Key; 22] = [
+pub const KEYS: [Key; 23] = [
     user("host"),
     user("port"),
     user("hosts"),
@@ -147,6 +156,7 @@ pub const KEYS: [Key; 22] = [
     user("limits.websockets"),
     user("tls.cert"),
     user("tls.key"),
+    user("mail.across_projects"),
     project("name"),
     Key { name: "agents.kind", scope: Scope::Both },
     project("agents.supervisor"),
@@ -219,6 +229,7 @@ impl Settings {
             "limits.websockets" => limits.websockets = whole(key, value, 1, 65_536)? as u32,
             "tls.cert" => self.tls.get_or_insert_default().cert = absolute(key, value)?,
             "tls.key" => self.tls.get_or_insert_default().key = absolute(key, value)?,
+            "mail.across_projects" => self.mail.across_projects = flag(key, value)?,
             "agents.kind" => self.kind = Some(kind(key, value)?),
             _ => return Err(BadValue::Unknown { key: key.to_owned() }),
         }
@@ -262,6 +273,15 @@ fn text(key: &str, value: &Value) -> Result<String, BadValue> {
         Value::Text(text) => Ok(text.clone()),
         Value::Number(_) | Value::List(_) | Value::Table(_) | Value::Flag(_) | Value::Other => {
             Err(wrong(key, "text"))
+        }
+    }
+}
+
+fn flag(key: &str, value: &Value) -> Result<bool, BadValue> {
+    match value {
+        Value::Flag(flag) => Ok(*flag),
+        Value::Number(_) | Value::Text(_) | Value::List(_) | Value::Table(_) | Value::Other => {
+            Err(wrong(key, "true or false"))
         }
     }
 }
@@ -339,6 +359,7 @@ mod tests {
                 "host" => said("127.0.0.1"),
                 "hosts" => Value::List(vec!["cmux.example".to_owned()]),
                 "log" => said("debug"),
+                "mail.across_projects" => Value::Flag(true),
                 "tls.cert" | "tls.key" => said("/etc/cmux.pem"),
                 _ => Value::Number(77),
             };
@@ -372,6 +393,8 @@ mod tests {
             ("tls.key", Value::Number(1)),
             ("log", Value::Number(1)),
             ("agents.kind", said("a kind")),
+            ("mail.across_projects", said("true")),
+            ("mail.across_projects", Value::Number(1)),
         ] {
             let refused = Settings::default().set(key, &value);
             assert!(matches!(refused, Err(BadValue::Wrong { .. })), "{key} = {value:?}");
