@@ -8,10 +8,12 @@
 
 mod next;
 mod offer;
+mod post;
 mod text;
 
 pub use self::next::{Confirm, Holds, Look, Pace, Step, Ticket, Typing};
 pub use self::offer::{Offer, Offering};
+pub use self::post::{ABSENT_AFTER, Came, Door, Listed, PostLook, PostStep, Posting};
 pub use self::text::{
     HEAD, Part, Said, begins_with, delivery_of, letters_of, normal, print_of, text,
 };
