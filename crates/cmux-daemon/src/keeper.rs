@@ -8,7 +8,9 @@ mod clear;
 mod desk;
 mod house;
 mod launch;
+mod mail;
 mod prepare;
+mod settle;
 mod starting;
 mod status;
 mod survey;
@@ -207,12 +209,7 @@ impl Keeper {
             Order::House { server, reply } => {
                 let _ = reply.send(self.houses.get(&server).cloned());
             }
-            Order::Tell { agent, job } => {
-                // Who is not watched over has nothing to hear.
-                if let Some(worker) = self.workers.get(&agent) {
-                    let _ = worker.try_send(job);
-                }
-            }
+            Order::Tell { agent, job } => self.tell_if_there(agent, job),
             Order::Adopt(order) => self.adopt(order).await,
             Order::Vacant { server } => {
                 if !self.lives.values().any(|it| *it == server) {
@@ -250,10 +247,15 @@ impl Keeper {
                 let house = self.house_of(&agent);
                 self.tell(agent.id, Job::Forget { agent, house }).await;
             }
-            Action::OfferMail { .. }
-            | Action::Deliver { .. }
-            | Action::SettleDelivery { .. }
-            | Action::Recall { .. } => {}
+            Action::OfferMail { agent, run } => self.tell_if_there(agent, Job::OfferMail { run }),
+            Action::Deliver { delivery } => {
+                self.tell_if_there(delivery.agent, Job::Deliver(delivery));
+            }
+            Action::Recall { agent, delivery } => self.tell_if_there(agent, Job::Recall(delivery)),
+            Action::SettleDelivery { agent, delivery } => {
+                let desk = self.desk.clone();
+                tokio::spawn(async move { settle::settle(&desk, &agent, *delivery).await });
+            }
             Action::LookAtProject { .. } | Action::TakeSnapshot { .. } => {}
         }
     }
@@ -364,6 +366,13 @@ impl Keeper {
                     job = back;
                 }
             }
+        }
+    }
+
+    /// Gives a worker a job, if there is one: who is not watched over has nothing to hear.
+    fn tell_if_there(&self, agent: AgentId, job: Job) {
+        if let Some(worker) = self.workers.get(&agent) {
+            let _ = worker.try_send(job);
         }
     }
 

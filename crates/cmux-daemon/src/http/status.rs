@@ -104,6 +104,7 @@ pub(crate) async fn show(
         },
         projects,
         agents,
+        mail: cmux_wire::message::MailStatus::default(),
     }))
 }
 

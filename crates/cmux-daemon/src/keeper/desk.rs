@@ -14,6 +14,7 @@ use cmux_core::id::{AgentId, RunId};
 use cmux_core::project::ProjectId;
 use cmux_core::report::Report;
 use cmux_core::time::Timestamp;
+use cmux_drivers::claims::Claims;
 use cmux_drivers::clock;
 use cmux_drivers::home::Home;
 use cmux_drivers::kinds::Known;
@@ -36,6 +37,8 @@ pub(crate) struct Desk {
     pub(crate) inbox: Inbox,
     pub(crate) readers: Readers,
     pub(crate) kinds: Arc<Shelf>,
+    /// The tickets of what is typed.
+    pub(crate) claims: Claims,
     /// The clock that the kernel lives by.
     pub(crate) clock: Clock,
     /// How many files each agent may have open at once, if that is not what the daemon may.
@@ -62,6 +65,7 @@ impl Desk {
             inbox: inbox.clone(),
             readers: readers.clone(),
             kinds: kinds.clone(),
+            claims: Claims::at(home.claims()),
             files_max,
             clock,
             cmux: own_program(home),

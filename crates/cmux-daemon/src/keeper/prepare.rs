@@ -26,11 +26,14 @@ use super::desk::{Desk, path};
 /// The file in which what is left to be said at an agent's prompt waits for that.
 pub(super) const UNSAID: &str = "unsaid";
 
+/// The file of a run that says what `{settings}` stood for.
+pub(super) const SETTINGS_AT: &str = "settings-at";
+
 /// The file in which it is noted what a run may do without asking.
 pub(super) const ALLOWED: &str = "permissions";
 
 /// How much of a session's id names a file, in letters.
-const SESSION_HEAD: usize = 8;
+pub(super) const SESSION_HEAD: usize = 8;
 
 /// What begins the secret of a run.
 const TOKEN_PREFIX: &str = "cmux_run_";
@@ -102,6 +105,8 @@ pub(super) fn prepare(
     let allowed = known.settings.permissions.name();
     private::write(&folders.run.join(ALLOWED), allowed.as_bytes()).map_err(|it| it.to_string())?;
     let settings = write_settings(desk, &known, &folders)?;
+    let at = settings.display().to_string();
+    private::write(&folders.run.join(SETTINGS_AT), at.as_bytes()).map_err(|it| it.to_string())?;
     let port = free_port();
     // Whoever watches over it after the daemon's end finds it there.
     let noted = private::write(&folders.run.join("port"), port.unwrap_or(0).to_string().as_bytes());

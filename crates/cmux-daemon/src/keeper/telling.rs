@@ -5,6 +5,7 @@ use cmux_core::hook::redact;
 use cmux_core::phase::Phase;
 use cmux_core::screen::Screen;
 use cmux_drivers::tmux::pane::Life;
+use cmux_drivers::tmux::screen;
 
 /// How much of a screen is told when something goes wrong, in lines and characters.
 const TOLD_LINES: usize = 8;
@@ -19,6 +20,18 @@ pub(super) fn doing_of(agent: &Agent) -> Option<Doing> {
         Phase::Asking => Some(Doing::Asking { what: agent.reason.clone().unwrap_or_default() }),
         Phase::Limited { until } => Some(Doing::Limited { until: *until }),
         Phase::Offline | Phase::Starting { .. } | Phase::Down { .. } | Phase::Failed => None,
+    }
+}
+
+/// Returns what tmux showed, as the rules read it.
+pub(super) fn screen_of(seen: &screen::Screen) -> Screen {
+    let text = String::from_utf8_lossy(&seen.content).into_owned();
+    let number = |it: u32| u16::try_from(it).unwrap_or(u16::MAX);
+    Screen {
+        cursor: Some((number(seen.cursor.0), number(seen.cursor.1))),
+        size: (number(seen.size.columns), number(seen.size.rows)),
+        title: seen.title.clone(),
+        ..Screen::of(&text)
     }
 }
 

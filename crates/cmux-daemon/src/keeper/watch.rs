@@ -27,10 +27,11 @@ use tracing::{debug, warn};
 
 use super::desk::Desk;
 use super::house::{ANSWER_WITHIN, House};
+use super::mail::Mail;
 use super::prepare::UNSAID;
 use super::starting;
 use super::status::Status;
-use super::telling::{doing_of, how, told};
+use super::telling::{doing_of, how, screen_of, told};
 
 /// How often the screen is looked at while an agent starts: soon at first, and then less and less often.
 const LOOK_FIRST: Duration = Duration::from_millis(25);
@@ -69,10 +70,13 @@ pub(super) struct Watch {
     pub(super) project: ProjectId,
     /// The folder that it works in.
     pub(super) cwd: String,
+    /// Where what is kept for its agent lies.
+    pub(super) state: PathBuf,
     /// Where the CLI itself says how it is.
     status: Status,
+    pub(super) mail: Mail,
     /// The provider's name for the conversation, as the kernel knows it.
-    session: Option<String>,
+    pub(super) session: Option<String>,
     /// By when it must have started, until it has.
     pub(super) starts_by: Option<Timestamp>,
     pub(super) statements: Statements,
@@ -131,7 +135,7 @@ impl Watch {
         };
         let (kind, folder) = (desk.kind(&agent.kind)?, desk.home.run(&run.to_string()));
         let state = desk.home.agent_state(&agent.id.to_string());
-        let status = Status::of(&kind.manifest, &folder, state);
+        let status = Status::of(&kind.manifest, &folder, state.clone());
         let unsaid = std::fs::read_to_string(folder.join(UNSAID)).ok();
         let process = Process { pid: process.pid, start: process.start };
         let ending = process.ending().inspect_err(|error| {
@@ -151,7 +155,9 @@ impl Watch {
             folder,
             project: agent.project.clone(),
             cwd: agent.setup.cwd.clone(),
+            state,
             status,
+            mail: Mail::default(),
             session: agent.session.clone(),
             starts_by,
             statements: Statements::default(),
@@ -322,6 +328,7 @@ impl Watch {
         self.told = doing;
         self.ask_cli(desk);
         self.decide(desk);
+        self.nudge_mail();
     }
 
     /// Looks at the screen, and does what it asks for while the agent starts. Returns whether it was seen.
@@ -385,14 +392,7 @@ impl Watch {
         let control = self.house.control().await?;
         let seen = screen::capture(&control, self.pane, history, Colours::Without, ANSWER_WITHIN);
         let seen = seen.await?;
-        let text = String::from_utf8_lossy(&seen.content).into_owned();
-        let number = |it: u32| u16::try_from(it).unwrap_or(u16::MAX);
-        Ok(Screen {
-            cursor: Some((number(seen.cursor.0), number(seen.cursor.1))),
-            size: (number(seen.size.columns), number(seen.size.rows)),
-            title: seen.title,
-            ..Screen::of(&text)
-        })
+        Ok(screen_of(&seen))
     }
 
     /// Returns how it ended, with what was on its screen last if that was not wanted; nothing if its

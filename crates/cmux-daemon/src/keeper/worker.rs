@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cmux_core::agent::{Agent, LifeState, Sighting};
-use cmux_core::id::{AgentId, RunId};
+use cmux_core::delivery::Delivery;
+use cmux_core::id::{AgentId, DeliveryId, RunId};
 use cmux_core::plan::Action;
 use cmux_drivers::tmux::pane::{Pane, Tags};
 use cmux_drivers::tmux::{TmuxError, visit};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_blocking;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tracing::{debug, warn};
 
 use super::adopt::Done;
@@ -48,6 +49,14 @@ pub(crate) enum Job {
         run: RunId,
         step: String,
     },
+    /// Have the agent ask for its mail.
+    OfferMail {
+        run: RunId,
+    },
+    /// Type a delivery, or go on with it.
+    Deliver(Box<Delivery>),
+    /// Take a delivery back.
+    Recall(DeliveryId),
     /// See to it that nothing is left in these servers.
     Clear {
         agent: Box<Agent>,
@@ -102,8 +111,12 @@ impl Worker {
                     None => return,
                 },
                 () = ended(self.watch.as_ref()) => self.died().await,
-                () = due(self.watch.as_ref()) => {
+                () = due(self.watch.as_ref().and_then(Watch::look_at)) => {
                     self.look().await;
+                    false
+                }
+                () = due(self.watch.as_ref().and_then(|watch| watch.mail.at())) => {
+                    self.deliver().await;
                     false
                 }
             };
@@ -130,6 +143,21 @@ impl Worker {
             Job::Interrupt { run, step } => {
                 if let Some(watch) = self.watch.as_mut().filter(|watch| watch.run == run) {
                     watch.interrupt(step).await;
+                }
+            }
+            Job::OfferMail { run } => {
+                if let Some(watch) = self.watch.as_mut().filter(|watch| watch.run == run) {
+                    watch.offer_mail();
+                }
+            }
+            Job::Deliver(delivery) => {
+                if let Some(watch) = self.watch.as_mut() {
+                    watch.take_up(*delivery);
+                }
+            }
+            Job::Recall(delivery) => {
+                if let Some(watch) = self.watch.as_mut() {
+                    watch.recall_mail(delivery);
                 }
             }
             Job::Clear { agent, run, houses } => return self.clear(&agent, run, &houses).await,
@@ -252,6 +280,12 @@ impl Worker {
         }
     }
 
+    async fn deliver(&mut self) {
+        if let Some(watch) = self.watch.as_mut() {
+            watch.deliver(&self.desk).await;
+        }
+    }
+
     /// Tells that the process has ended, and how. If the whole server has, that is told by whoever
     /// keeps it.
     async fn died(&mut self) -> bool {
@@ -314,9 +348,9 @@ async fn ended(watch: Option<&Watch>) {
     }
 }
 
-/// Waits until it is time to look again, without having been told to.
-async fn due(watch: Option<&Watch>) {
-    match watch.and_then(Watch::look_at) {
+/// Waits until it is time for something, if it ever will be.
+async fn due(at: Option<Instant>) {
+    match at {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
     }

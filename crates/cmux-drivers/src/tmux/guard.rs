@@ -26,7 +26,7 @@ pub const TOKEN_MAX: usize = 100;
 
 /// How much a pane remembers of the steps that were done before the newest, in characters: a few of
 /// them. What is sent again comes soon, and has its deadline.
-const STEPS_KEPT: usize = 1000;
+const STEPS_KEPT: usize = 4000;
 
 /// The pane option that tells the time where the server's does not, for as long as a step takes.
 pub(super) const NOW: &str = "@cmux_now";

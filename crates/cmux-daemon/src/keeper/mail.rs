@@ -1,0 +1,384 @@
+//! Mail: asked for when an agent can take it, and typed as the rules say, one look and one step at a time.
+//!
+//! What is known here can be lost at any moment: the store has the delivery, the disk its ticket, and the
+//! pane which of its steps were done.
+
+mod proof;
+mod sight;
+mod steps;
+
+use std::io::ErrorKind;
+use std::path::Path;
+use std::time::Duration;
+
+use cmux_core::delivery::{
+    Delivery, DeliveryState, Offer, Offering, Sighted, Step, Ticket, Typing, Unused,
+};
+use cmux_core::id::DeliveryId;
+use cmux_core::mail::Waiting;
+use cmux_core::message::Message;
+use cmux_core::report::{Answer, Report};
+use cmux_drivers::mail_file;
+use cmux_drivers::typing_lock::{self, Held};
+use cmux_store::{messages, projects};
+use tokio::task::spawn_blocking;
+use tokio::time::Instant;
+use tracing::{debug, warn};
+
+use self::proof::Proof;
+pub(super) use self::proof::Whereabouts;
+use self::sight::Seen;
+use super::desk::Desk;
+use super::watch::Watch;
+
+/// How long to wait for what is in the way to be gone: not long at first, then longer.
+const WAIT_FIRST: Duration = Duration::from_millis(50);
+const WAIT_MAX: Duration = Duration::from_secs(1);
+
+/// How soon to try again what the disk or the kernel would not take.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// How many deliveries are remembered of which a copy may be left.
+const BEFORE_MAX: usize = 4;
+
+/// What an agent's mail has come to.
+#[derive(Debug, Default)]
+pub(super) struct Mail {
+    is_offered: bool,
+    under_way: Option<UnderWay>,
+    /// What the kernel was last told that mail waits for.
+    held: Option<Waiting>,
+    /// When to look next.
+    at: Option<Instant>,
+    /// How often in a row something was in the way.
+    waits: u32,
+    offering: Offering,
+    /// Deliveries to this life that are settled and of which a copy may be left, the last one last.
+    before: Vec<Delivery>,
+}
+
+/// A delivery that is being typed.
+#[derive(Debug)]
+pub(super) struct UnderWay {
+    delivery: Delivery,
+    typing: Typing,
+    is_recalled: bool,
+    /// Whether what is too long to be typed lies where it can be read.
+    is_filed: bool,
+    lock: Option<Held>,
+    proof: Proof,
+}
+
+impl Mail {
+    /// Returns when to look next.
+    pub(super) fn at(&self) -> Option<Instant> {
+        self.at
+    }
+
+    fn soon(&mut self, after: Duration) {
+        self.at = Some(Instant::now() + after);
+    }
+}
+
+impl Watch {
+    /// Hears that mail waits.
+    pub(super) fn offer_mail(&mut self) {
+        self.mail.is_offered = true;
+        if self.mail.under_way.is_none() {
+            self.mail.soon(Duration::ZERO);
+        }
+    }
+
+    /// Goes on with a delivery that is recorded already, unless it is at it.
+    pub(super) fn take_up(&mut self, delivery: Delivery) {
+        let is_known = self.mail.under_way.as_ref().is_some_and(|it| it.delivery.id == delivery.id);
+        if is_known || delivery.run != self.run {
+            return;
+        }
+        self.mail.under_way = Some(UnderWay::new(delivery));
+        self.mail.soon(Duration::ZERO);
+    }
+
+    /// Takes a delivery back, if it is at it.
+    pub(super) fn recall_mail(&mut self, delivery: DeliveryId) {
+        if let Some(way) = self.mail.under_way.as_mut().filter(|it| it.delivery.id == delivery) {
+            way.is_recalled = true;
+            self.mail.soon(Duration::ZERO);
+        }
+    }
+
+    /// Looks at once, if there is mail: something has happened.
+    pub(super) fn nudge_mail(&mut self) {
+        if self.mail.at.is_some() {
+            self.mail.soon(Duration::ZERO);
+        }
+    }
+
+    /// Takes the next step with what is being typed, or asks for what waits.
+    pub(super) async fn deliver(&mut self, desk: &Desk) {
+        self.mail.at = None;
+        let is_wanted = self.mail.is_offered || self.mail.under_way.is_some();
+        if !is_wanted || self.is_ending {
+            return;
+        }
+        if self.starts_by.is_some() {
+            return self.mail.soon(WAIT_MAX);
+        }
+        let mut way = self.mail.under_way.take();
+        if let Err(waiting) = way.as_mut().map_or(Ok(()), |way| self.lock(way, desk)) {
+            self.mail.under_way = way;
+            return self.wait(waiting, desk);
+        }
+        match self.glance(desk).await {
+            Ok(seen) => match way {
+                Some(way) => self.mail.under_way = self.go_on(way, &seen, desk).await,
+                None => self.ask_for_mail(&seen, desk).await,
+            },
+            Err(error) => {
+                debug!(%error, agent = %self.agent, "its pane was not seen");
+                self.mail.under_way = way.map(UnderWay::unlocked);
+                self.wait(Waiting::Tmux, desk);
+            }
+        }
+    }
+
+    /// Holds the pane's lock for as long as something is typed: whoever is about to ask a person waits for it.
+    fn lock(&self, way: &mut UnderWay, desk: &Desk) -> Result<(), Waiting> {
+        if way.lock.is_some() || !way.is_typing() {
+            return Ok(());
+        }
+        match typing_lock::hold(&desk.home.typing_lock(&self.run.to_string())) {
+            Ok(held) => way.lock = Some(held),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(Waiting::Asking),
+            Err(error) => debug!(%error, agent = %self.agent, "its pane could not be locked"),
+        }
+        Ok(())
+    }
+
+    /// Asks for the next delivery, if nothing stands against typing it.
+    async fn ask_for_mail(&mut self, seen: &Seen, desk: &Desk) {
+        // What it was launched to do comes first.
+        if self.unsaid.is_some() {
+            return self.wait(Waiting::Starting, desk);
+        }
+        let (look, pace, now) = (self.free_look(seen), self.pace(), self.now());
+        match self.mail.offering.next(&look, &pace, now) {
+            Offer::Ready => {}
+            Offer::Pause(pause) => return self.mail.soon(pause.max(self.look_apart())),
+            Offer::Wait(waiting) => return self.wait(waiting, desk),
+            Offer::Empty(number) => return self.tidy(number, seen).await,
+        }
+        let mark = self.transcript_size().await;
+        let (agent, run) = (self.agent, self.run);
+        match desk.inbox.ask(Report::MailWanted { agent, run, mark }).await {
+            Ok(Answer::Delivery(Some(delivery))) => {
+                self.mail.under_way = Some(UnderWay::new(*delivery));
+                self.mail.soon(Duration::ZERO);
+            }
+            // Nothing waits any more, or it is not for this life.
+            Ok(_) => self.mail.is_offered = false,
+            Err(error) => {
+                debug!(%error, agent = %self.agent, "its mail could not be had");
+                self.mail.soon(RETRY_AFTER);
+            }
+        }
+    }
+
+    /// Empties the prompt of what is left there of the last delivery.
+    async fn tidy(&mut self, number: u32, seen: &Seen) {
+        let Some(last) = self.mail.before.last() else { return };
+        let token = format!("{}-{}-empty-{number}", last.id, last.attempt);
+        let keys = self.kind.manifest.keys.empty.clone();
+        self.type_keys(&keys, token, seen).await;
+    }
+
+    /// Takes steps with a delivery for as long as one look is good for them. Returns it, if it is not settled.
+    async fn go_on(&mut self, mut way: UnderWay, seen: &Seen, desk: &Desk) -> Option<UnderWay> {
+        if !way.is_filed
+            && let Err(why) = file(&mut way, desk).await
+        {
+            return self.done(way, Sighted::Unused(Unused::Failed { why }), desk).await;
+        }
+        let mut look = match self.look_of(&mut way, seen, desk).await {
+            Ok(look) => look,
+            Err(error) => {
+                warn!(%error, agent = %self.agent, "its ticket could not be looked at");
+                self.mail.soon(RETRY_AFTER);
+                return Some(way.unlocked());
+            }
+        };
+        loop {
+            let step = way.typing.next(&way.delivery, &look, &self.pace(), self.now());
+            match step {
+                Step::Lay => match self.lay(&way.delivery, desk).await {
+                    Ok(()) => look.ticket = Ticket::Open,
+                    Err(error) => {
+                        warn!(%error, agent = %self.agent, "a ticket could not be laid");
+                        self.mail.soon(RETRY_AFTER);
+                        return Some(way.unlocked());
+                    }
+                },
+                Step::Tell(again @ Sighted::Again { .. }) => {
+                    way = self.again(way, again, desk).await?;
+                    return Some(way);
+                }
+                Step::Tell(seen) => {
+                    let (delivery, attempt) = (way.delivery.id, way.delivery.attempt);
+                    if let Ok(after) = way.delivery.after(attempt, &seen, self.now()) {
+                        way.delivery = after;
+                    }
+                    if !way.is_typing() {
+                        way.lock = None;
+                    }
+                    desk.inbox.tell(Report::DeliverySeen { delivery, attempt, seen });
+                }
+                Step::Done(seen) => return self.done(way, seen, desk).await,
+                step @ (Step::Paste
+                | Step::Press(_)
+                | Step::Empty(_)
+                | Step::Void
+                | Step::GiveBack
+                | Step::Pause(_)
+                | Step::Wait(_)) => {
+                    return Some(self.take_step(way, step, &look, seen, desk).await);
+                }
+            }
+        }
+    }
+
+    /// Has it recorded that a delivery is typed once more, and goes on once it is.
+    async fn again(&mut self, mut way: UnderWay, seen: Sighted, desk: &Desk) -> Option<UnderWay> {
+        debug!(?seen, agent = %self.agent, "it is typed again");
+        let (delivery, attempt) = (way.delivery.id, way.delivery.attempt);
+        match desk.inbox.ask(Report::DeliverySeen { delivery, attempt, seen }).await {
+            Ok(Answer::Delivery(Some(delivery))) if !delivery.state.is_settled() => {
+                way.delivery = *delivery;
+                self.mail.soon(Duration::ZERO);
+                Some(way)
+            }
+            Ok(_) => None,
+            Err(error) => {
+                debug!(%error, agent = %self.agent, "it could not be recorded");
+                self.mail.soon(RETRY_AFTER);
+                Some(way.unlocked())
+            }
+        }
+    }
+
+    /// Has it recorded what became of a delivery. Only then does its ticket go.
+    async fn done(&mut self, way: UnderWay, seen: Sighted, desk: &Desk) -> Option<UnderWay> {
+        let (delivery, attempt) = (way.delivery.id, way.delivery.attempt);
+        let is_used = matches!(seen, Sighted::Used(_));
+        if let Err(error) = desk.inbox.ask(Report::DeliverySeen { delivery, attempt, seen }).await {
+            debug!(%error, agent = %self.agent, "it could not be recorded");
+            self.mail.soon(RETRY_AFTER);
+            return Some(way.unlocked());
+        }
+        self.hold(None, desk);
+        put_away(desk, &way.delivery, is_used).await;
+        self.mail.offering = Offering::default();
+        // One that was typed once and read is nowhere else.
+        if !is_used || way.delivery.attempt > 1 {
+            self.mail.before.push(way.delivery);
+            let many = self.mail.before.len().saturating_sub(BEFORE_MAX);
+            self.mail.before.drain(..many);
+        }
+        if self.mail.is_offered {
+            self.mail.soon(Duration::ZERO);
+        }
+        None
+    }
+
+    /// Waits for something to be out of the way.
+    fn wait(&mut self, waiting: Waiting, desk: &Desk) {
+        self.hold(Some(waiting), desk);
+        let pause = WAIT_FIRST.saturating_mul(1 << self.mail.waits.min(5)).min(WAIT_MAX);
+        self.mail.waits += 1;
+        self.mail.soon(pause.max(self.look_apart()));
+    }
+
+    /// Tells the kernel what mail waits for, if that is news.
+    fn hold(&mut self, held: Option<Waiting>, desk: &Desk) {
+        if held.is_none() {
+            self.mail.waits = 0;
+        }
+        if self.mail.held != held {
+            self.mail.held = held;
+            let (agent, run) = (self.agent, self.run);
+            desk.inbox.tell(Report::MailHeld { agent, run, held });
+        }
+    }
+}
+
+impl UnderWay {
+    fn new(delivery: Delivery) -> UnderWay {
+        UnderWay {
+            delivery,
+            typing: Typing::default(),
+            is_recalled: false,
+            is_filed: false,
+            lock: None,
+            proof: Proof::default(),
+        }
+    }
+
+    fn unlocked(self) -> UnderWay {
+        UnderWay { lock: None, ..self }
+    }
+
+    /// Returns whether it may be at the prompt, or is about to be.
+    fn is_typing(&self) -> bool {
+        match self.delivery.state {
+            DeliveryState::Typing | DeliveryState::InDoubt => true,
+            DeliveryState::Submitted
+            | DeliveryState::Claimed
+            | DeliveryState::Used
+            | DeliveryState::Unused => false,
+        }
+    }
+}
+
+/// Puts what is too long to be typed where its reader finds it, and hears which messages are taken back.
+async fn file(way: &mut UnderWay, desk: &Desk) -> Result<(), String> {
+    let (id, agent) = (way.delivery.id, way.delivery.agent);
+    let found = desk.readers.read(move |view| {
+        let agent = cmux_store::agents::find(view, agent)?;
+        let project = match &agent {
+            Some(agent) => projects::find(view, &agent.project)?,
+            None => None,
+        };
+        let mut found = messages::of_delivery(view, id)?;
+        for message in found.iter_mut().filter(|it| it.body.is_long()) {
+            message.body.text = messages::text_of(view, message.id)?;
+        }
+        Ok((found, project))
+    });
+    let (found, project) = found.await.map_err(|error| error.to_string())?;
+    way.is_recalled |= found.iter().any(|message| message.recall.is_some());
+    let long: Vec<Message> = found.into_iter().filter(|it| it.body.is_long()).collect();
+    if !long.is_empty() {
+        let root = project.map(|project| project.root).unwrap_or_default();
+        let written = spawn_blocking(move || {
+            long.iter().try_for_each(|message| {
+                let text = message.body.text.as_deref().unwrap_or_default();
+                mail_file::write(Path::new(&root), message.id, text.as_bytes()).map(|_| ())
+            })
+        });
+        let written = written.await.map_err(|error| error.to_string())?;
+        written.map_err(|error| format!("it is too long to be typed, and {error}"))?;
+    }
+    way.is_filed = true;
+    Ok(())
+}
+
+/// Puts away the ticket of a delivery that is settled.
+pub(super) async fn put_away(desk: &Desk, delivery: &Delivery, is_used: bool) {
+    let (claims, id, delivery) = (desk.claims.clone(), delivery.id, delivery.clone());
+    let put = spawn_blocking(move || match is_used {
+        true => claims.settle(&delivery, delivery.attempt > 1),
+        false => claims.forget(id),
+    });
+    if let Ok(Err(error)) = put.await {
+        warn!(%error, "the ticket of {id} could not be put away");
+    }
+}

@@ -1,0 +1,161 @@
+//! The steps of a delivery: what is done in its agent's pane, and with its ticket.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use cmux_core::delivery::{Confirm, Delivery, Look, Step, letters_of, print_of};
+use cmux_core::id::DeliveryId;
+use cmux_drivers::claims::{Claims, TicketText};
+use cmux_drivers::manifest::Paste;
+use cmux_drivers::private;
+use cmux_drivers::process::children;
+use cmux_drivers::tmux::guard::{self, Key, Outcome, Unmet};
+use tokio::task::spawn_blocking;
+use tracing::{debug, warn};
+
+use super::super::desk::Desk;
+use super::super::house::ANSWER_WITHIN;
+use super::super::watch::Watch;
+use super::sight::Seen;
+use super::{RETRY_AFTER, UnderWay};
+
+/// How long a step may wait in a server that stands still.
+const STEP_WITHIN: Duration = Duration::from_secs(3);
+
+/// How soon to look after a step, and how soon if it was not done.
+const SOON: Duration = Duration::from_millis(2);
+const NOT_DONE: Duration = Duration::from_millis(20);
+
+impl Watch {
+    /// Takes a step after which it is looked anew.
+    pub(super) async fn take_step(
+        &mut self,
+        way: UnderWay,
+        step: Step,
+        look: &Look,
+        seen: &Seen,
+        desk: &Desk,
+    ) -> UnderWay {
+        let (id, attempt) = (way.delivery.id, way.delivery.attempt);
+        let token = |what: &str| format!("{id}-{attempt}-{what}");
+        match step {
+            Step::Paste => {
+                self.hold(None, desk);
+                let pasted = match self.write(&way.delivery) {
+                    Ok(file) => {
+                        self.guarded(token("paste"), guard::What::Paste { file }, seen).await
+                    }
+                    Err(error) => {
+                        warn!(%error, agent = %self.agent, "nothing can be typed to it");
+                        false
+                    }
+                };
+                self.mail.soon(if pasted { SOON } else { NOT_DONE });
+            }
+            Step::Press(number) => {
+                let keys = self.kind.manifest.keys.submit.clone();
+                self.type_keys(&keys, token(&format!("enter-{number}")), seen).await;
+            }
+            Step::Empty(number) => {
+                let keys = self.kind.manifest.keys.empty.clone();
+                self.type_keys(&keys, token(&format!("empty-{number}")), seen).await;
+            }
+            Step::Void => self.change_ticket(desk, id, Claims::void).await,
+            Step::GiveBack => self.change_ticket(desk, id, Claims::give_back).await,
+            Step::Pause(pause) => self.mail.soon(pause.max(self.look_apart())),
+            Step::Wait(waiting) => {
+                debug!(?waiting, ?look, agent = %self.agent, "what is typed to it waits");
+                self.wait(waiting, desk);
+                return way.unlocked();
+            }
+            Step::Lay | Step::Tell(_) | Step::Done(_) => {}
+        }
+        way
+    }
+
+    pub(super) async fn type_keys(&mut self, keys: &[String], token: String, seen: &Seen) {
+        let keys: Result<Vec<Key>, _> = keys.iter().map(|key| key.parse()).collect();
+        let is_done = match keys {
+            Ok(keys) => self.guarded(token, guard::What::Keys(keys), seen).await,
+            Err(error) => {
+                warn!(%error, agent = %self.agent, "its manifest names a key that there is not");
+                false
+            }
+        };
+        self.mail.soon(if is_done { SOON } else { NOT_DONE });
+    }
+
+    /// Takes a guarded step, if nobody has touched a key since the last look.
+    async fn guarded(&self, token: String, what: guard::What, seen: &Seen) -> bool {
+        let step = guard::Step {
+            pane: self.pane,
+            pane_pid: self.pane_pid,
+            run: self.run,
+            token,
+            deadline: SystemTime::now() + STEP_WITHIN,
+            untouched_since: Some(seen.glance.touch),
+            what,
+        };
+        let taken = match self.house.control().await {
+            Ok(control) => step.take(&control, ANSWER_WITHIN).await,
+            Err(error) => Err(error),
+        };
+        match taken {
+            Ok(Outcome::Done | Outcome::NotMet(Unmet::AlreadyDone)) => true,
+            Ok(Outcome::NotMet(unmet)) => {
+                debug!(?unmet, agent = %self.agent, "nothing was typed");
+                false
+            }
+            Err(error) => {
+                debug!(%error, agent = %self.agent, "it is not known whether it was typed");
+                false
+            }
+        }
+    }
+
+    /// Writes what is pasted where tmux reads it.
+    fn write(&self, delivery: &Delivery) -> Result<PathBuf, String> {
+        let file = self.folder.join("delivery");
+        // Where each line would be submitted by itself, it is one line.
+        let text = match self.kind.manifest.keys.paste {
+            Paste::Bracketed => delivery.text.clone(),
+            Paste::Plain => delivery.text.split_whitespace().collect::<Vec<_>>().join(" "),
+        };
+        private::write(&file, text.as_bytes()).map_err(|error| error.to_string())?;
+        Ok(file)
+    }
+
+    /// Lays the ticket that the agent's hook takes.
+    pub(super) async fn lay(&self, delivery: &Delivery, desk: &Desk) -> io::Result<()> {
+        let cli = children(self.process.pid).first().copied().filter(|_| !self.is_adopted);
+        let ticket = TicketText {
+            delivery: delivery.id,
+            run: self.run,
+            process: cli.unwrap_or(self.process),
+            print: print_of(&delivery.text),
+            letters: letters_of(&delivery.text),
+            blocks: self.pace().confirm == Confirm::Hook,
+            messages: delivery.messages.clone(),
+        };
+        let claims = desk.claims.clone();
+        spawn_blocking(move || claims.lay(&ticket)).await.map_err(io::Error::other)?
+    }
+
+    async fn change_ticket(
+        &mut self,
+        desk: &Desk,
+        id: DeliveryId,
+        change: fn(&Claims, DeliveryId) -> io::Result<bool>,
+    ) {
+        let claims = desk.claims.clone();
+        let changed = spawn_blocking(move || change(&claims, id)).await;
+        match changed.map_err(io::Error::other).and_then(|it| it) {
+            Ok(_) => self.mail.soon(Duration::ZERO),
+            Err(error) => {
+                warn!(%error, agent = %self.agent, "its ticket could not be changed");
+                self.mail.soon(RETRY_AFTER);
+            }
+        }
+    }
+}

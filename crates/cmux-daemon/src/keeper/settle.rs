@@ -1,0 +1,99 @@
+//! What became of a delivery to a life that is over. Nothing of that life can read any more, so that what is
+//! on the disk is the last word.
+
+use cmux_core::agent::Agent;
+use cmux_core::delivery::{Confirm, Delivery, Holds, Look, Pace, Step, Typing};
+use cmux_core::message::Evidence;
+use cmux_core::report::Report;
+use cmux_drivers::claims::Claims;
+use tokio::task::spawn_blocking;
+use tracing::{debug, warn};
+
+use super::desk::Desk;
+use super::mail::{Whereabouts, put_away};
+
+/// How many steps it may take: the ticket given back, and taken.
+const STEPS_MAX: usize = 8;
+
+/// Finds out what became of `delivery`, and has that recorded. What fails is tried again when it is missed.
+pub(super) async fn settle(desk: &Desk, agent: &Agent, delivery: Delivery) {
+    let whereabouts = whereabouts(desk, agent, &delivery);
+    let (claims, looked) = (desk.claims.clone(), delivery.clone());
+    let now = desk.now();
+    let found = spawn_blocking(move || {
+        let used = whereabouts.is_some_and(|at| at.has(looked.id) == Some(true));
+        find_out(&claims, &looked, used.then_some(Evidence::Transcript), now)
+    });
+    let seen = match found.await {
+        Ok(Ok(Some(seen))) => seen,
+        Ok(Ok(None)) => return,
+        Ok(Err(error)) => {
+            warn!(%error, "it is not known what became of {}", delivery.id);
+            return;
+        }
+        Err(error) => {
+            warn!(%error, "it is not known what became of {}", delivery.id);
+            return;
+        }
+    };
+    let is_used = matches!(seen, cmux_core::delivery::Sighted::Used(_));
+    let (id, attempt) = (delivery.id, delivery.attempt);
+    match desk.inbox.ask(Report::DeliverySeen { delivery: id, attempt, seen }).await {
+        Ok(_) => put_away(desk, &delivery, is_used).await,
+        Err(error) => debug!(%error, "what became of {id} could not be recorded"),
+    }
+}
+
+fn whereabouts(desk: &Desk, agent: &Agent, delivery: &Delivery) -> Option<Whereabouts> {
+    let kind = desk.kind(&agent.kind).ok()?;
+    let transcript = kind.manifest.transcript.as_ref()?;
+    let state = desk.home.agent_state(&agent.id.to_string());
+    let run = desk.home.run(&delivery.run.to_string());
+    Some(Whereabouts::of(transcript, agent.session.clone()?, &agent.setup.cwd, state, &run))
+}
+
+/// Takes the ticket back and returns what became of the delivery.
+fn find_out(
+    claims: &Claims,
+    delivery: &Delivery,
+    used: Option<Evidence>,
+    now: cmux_core::time::Timestamp,
+) -> std::io::Result<Option<cmux_core::delivery::Sighted>> {
+    let pace = Pace {
+        submit_after: std::time::Duration::ZERO,
+        confirm: Confirm::Hook,
+        has_prompt: true,
+        is_repeated: true,
+    };
+    let mut typing = Typing::default();
+    for _ in 0..STEPS_MAX {
+        let look = Look {
+            is_alive: false,
+            ticket: claims.state(delivery.id)?,
+            used,
+            is_pasted: false,
+            presses: 0,
+            empties: 0,
+            holds: Holds::Unknown,
+            doing: None,
+            is_person_here: false,
+            is_scrolled: false,
+            is_deaf: false,
+            is_in_front: false,
+            is_recalled: false,
+        };
+        match typing.next(delivery, &look, &pace, now) {
+            Step::Void => drop(claims.void(delivery.id)?),
+            Step::GiveBack => drop(claims.give_back(delivery.id)?),
+            Step::Done(seen) => return Ok(Some(seen)),
+            Step::Lay
+            | Step::Paste
+            | Step::Press(_)
+            | Step::Empty(_)
+            | Step::Pause(_)
+            | Step::Wait(_)
+            | Step::Tell(_) => return Ok(None),
+        }
+    }
+    Ok(None)
+}
