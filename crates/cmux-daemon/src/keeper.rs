@@ -15,6 +15,7 @@ mod starting;
 mod status;
 mod survey;
 mod telling;
+mod tickets;
 mod typing;
 mod watch;
 mod worker;
@@ -148,6 +149,8 @@ struct Keeper {
 
 impl Keeper {
     async fn work(mut self, mut orders: mpsc::Receiver<Order>) {
+        // Before anything is typed.
+        tickets::tend(&self.desk).await;
         self.find_all().await;
         let mut survey = interval(SURVEY_EVERY);
         survey.set_missed_tick_behavior(MissedTickBehavior::Delay);

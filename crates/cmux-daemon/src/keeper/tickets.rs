@@ -1,0 +1,68 @@
+//! The tickets that are there when the daemon starts: what they say that the store does not know, and those
+//! that nobody needs any more.
+
+use std::fs;
+use std::io::ErrorKind;
+
+use cmux_core::delivery::Delivery;
+use cmux_core::id::LogId;
+use cmux_core::report::Report;
+use cmux_drivers::private;
+use cmux_store::{deliveries, logs};
+use tokio::task::spawn_blocking;
+use tracing::{info, warn};
+
+use super::desk::Desk;
+use super::prepare::make_folder;
+
+/// The file that says which log the tickets belong to. In another one, what was read is not known.
+const LOG: &str = "tickets-log";
+
+/// Has the store know of what was read before it was restored, and clears away what is left behind.
+pub(super) async fn tend(desk: &Desk) {
+    let found = desk.readers.read(|view| Ok((logs::current(view)?, deliveries::open(view)?))).await;
+    let (log, open) = match found {
+        Ok((Some(log), open)) => (log, open),
+        Ok((None, _)) => return,
+        Err(error) => {
+            warn!(%error, "it could not be read what is being typed");
+            return;
+        }
+    };
+    if let Err(error) = read_back(desk, log).await {
+        warn!(error, "what was read before may be typed again");
+    }
+    sweep(desk, &open).await;
+}
+
+/// Clears away the tickets of what is not `open`.
+async fn sweep(desk: &Desk, open: &[Delivery]) {
+    let (claims, now) = (desk.claims.clone(), desk.now());
+    let open: Vec<_> = open.iter().map(|delivery| delivery.id).collect();
+    let swept = spawn_blocking(move || claims.sweep(&open, now)).await;
+    if let Ok(Err(error)) = swept {
+        warn!(%error, "old tickets could not be cleared away");
+    }
+}
+
+/// Tells the kernel what was read in the life of another log, once.
+async fn read_back(desk: &Desk, log: LogId) -> Result<(), String> {
+    let noted = desk.home.claims().join(LOG);
+    let known = match fs::read_to_string(&noted) {
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        known => Some(known.map_err(|error| error.to_string())?),
+    };
+    if known.as_deref().map(str::trim) == Some(log.to_string().as_str()) {
+        return Ok(());
+    }
+    let claims = desk.claims.clone();
+    let messages = spawn_blocking(move || claims.read_back()).await;
+    let messages = messages.map_err(|it| it.to_string())?.map_err(|it| it.to_string())?;
+    if !messages.is_empty() {
+        info!(count = messages.len(), "messages were read before this log began");
+        let told = desk.inbox.ask(Report::MailRead { messages }).await;
+        told.map_err(|error| error.to_string())?;
+    }
+    make_folder(&desk.home.claims())?;
+    private::write(&noted, log.to_string().as_bytes()).map_err(|error| error.to_string())
+}
