@@ -16,7 +16,7 @@ use std::time::Duration;
 use crate::agent::{Agent, Doing};
 use crate::digest::Digest;
 use crate::event::What;
-use crate::id::{AgentId, HookId, RunId, TurnId};
+use crate::id::{AgentId, DeliveryId, HookId, RunId, TurnId};
 use crate::project::ProjectId;
 use crate::time::Timestamp;
 
@@ -46,12 +46,42 @@ pub struct Hook {
     pub age: Duration,
     /// What it was told, without secrets, as far as it is kept.
     pub payload: String,
+    pub claim: Option<HookClaim>,
+}
+
+/// What a hook did about a delivery that was in the prompt it was told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HookClaim {
+    pub delivery: DeliveryId,
+    pub outcome: ClaimOutcome,
+}
+
+/// What came of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClaimOutcome {
+    /// The prompt goes on to the model.
+    Claimed,
+    /// It was claimed before, and goes on nevertheless: the same event was told twice, or its CLI cannot be
+    /// held back.
+    Again,
+    /// It goes no further.
+    Blocked,
+}
+
+impl ClaimOutcome {
+    pub fn name(self) -> &'static str {
+        match self {
+            ClaimOutcome::Claimed => "claimed",
+            ClaimOutcome::Again => "again",
+            ClaimOutcome::Blocked => "blocked",
+        }
+    }
 }
 
 /// Shows how long the payload is, and not what it says: there are prompts in it.
 impl fmt::Debug for Hook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Hook { id, name, means, ids, at, age, payload } = self;
+        let Hook { id, name, means, ids, at, age, payload, claim } = self;
         f.debug_struct("Hook")
             .field("id", id)
             .field("name", name)
@@ -60,6 +90,7 @@ impl fmt::Debug for Hook {
             .field("at", at)
             .field("age", age)
             .field("bytes", &payload.len())
+            .field("claim", claim)
             .finish()
     }
 }
@@ -79,6 +110,7 @@ pub struct Told {
     pub at: Timestamp,
     /// The digest of what it was told, as far as that is kept.
     pub payload: Digest,
+    pub claim: Option<HookClaim>,
 }
 
 /// Who called a hook.
@@ -333,6 +365,7 @@ impl Hook {
             ok: ok.flatten(),
             at: self.at,
             payload: Digest::of(self.payload.as_bytes()),
+            claim: self.claim,
         })
     }
 

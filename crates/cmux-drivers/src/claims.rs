@@ -4,6 +4,7 @@
 //! agent's hook, by which the text reaches its model, or cmux, by which it never will. It works without a
 //! daemon, and when it is done, a power cut does not undo it.
 
+mod gate;
 mod ledger;
 mod ticket;
 
@@ -24,6 +25,7 @@ use rustix::io::Errno;
 
 use crate::{clock, failpoint};
 
+pub use self::gate::{Prompt, Verdict};
 pub use self::ticket::{TicketText, Whose};
 
 /// How many names in the folder are looked at.

@@ -8,7 +8,9 @@ mod demo;
 mod gemini;
 mod settings;
 
+use cmux_core::digest::Digest;
 use cmux_core::hook::{Ids, Meaning, Reply, TEXT_MAX, cut};
+use cmux_core::id::HookId;
 use serde_json::Value;
 
 use crate::manifest::HookShape;
@@ -71,6 +73,38 @@ pub fn read(shape: HookShape, event: &str, payload: &str) -> Understood {
         HookShape::Hermes | HookShape::Opencode => {
             Understood { means: Meaning::Other, ids: Ids::default() }
         }
+    }
+}
+
+/// Returns the prompt that `payload` tells of, in full, if it can be read.
+pub fn prompt(payload: &str) -> Option<String> {
+    match serde_json::from_str(payload).ok()? {
+        Value::Object(mut body) => match body.remove("prompt")? {
+            Value::String(prompt) => Some(prompt),
+            Value::Null | Value::Bool(_) | Value::Number(_) => None,
+            Value::Array(_) | Value::Object(_) => None,
+        },
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            None
+        }
+    }
+}
+
+/// Returns what a call of a prompt's hook is known by, where `own` is its own id. Two calls are known to be for
+/// the same prompt only where the CLI says so: what most of them call a prompt by, a second one that comes
+/// while the first is at work has, too.
+pub fn event_of(shape: HookShape, payload: &str, own: HookId) -> Digest {
+    let is_stamped = match shape {
+        HookShape::Gemini => payload.contains("\"timestamp\""),
+        HookShape::Claude
+        | HookShape::Codex
+        | HookShape::Demo
+        | HookShape::Hermes
+        | HookShape::Opencode => false,
+    };
+    match is_stamped {
+        true => Digest::of(payload.as_bytes()),
+        false => Digest::of(own.to_string().as_bytes()),
     }
 }
 

@@ -19,6 +19,9 @@ use tokio::io::unix::AsyncFd;
 /// How many descriptors of one process are looked at.
 const FILES_MAX: usize = 1 << 16;
 
+/// How many parents of one process are looked at.
+const LINE_MAX: usize = 256;
+
 /// A process, told apart from a later one of the same number by when it started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Process {
@@ -63,6 +66,23 @@ impl Process {
     pub fn parent(&self) -> Option<u32> {
         let stat = procfs::process::Process::new(self.pid.cast_signed()).ok()?.stat().ok()?;
         (stat.starttime == self.start && stat.ppid > 0).then(|| stat.ppid.cast_unsigned())
+    }
+
+    /// Returns whether the process comes from `above`, or is it. What cannot be looked at is not known to.
+    pub fn is_below(&self, above: &Process) -> bool {
+        let mut process = *self;
+        for _ in 0..LINE_MAX {
+            if process == *above {
+                return true;
+            }
+            let parent = process.parent().and_then(Process::find);
+            // No child is older than its parent: the number has passed to another.
+            match parent.filter(|parent| parent.start <= process.start) {
+                Some(parent) => process = parent,
+                None => return false,
+            }
+        }
+        false
     }
 
     /// Returns whether it was seen that the process has ended. A look that failed says nothing.

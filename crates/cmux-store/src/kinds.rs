@@ -207,6 +207,9 @@ fn ids(agents: &[AgentId]) -> Vec<String> {
 }
 
 fn hooked(told: &Told) -> Value {
+    let claim = told.claim.map(
+        |claim| json!({"delivery": claim.delivery.to_string(), "outcome": claim.outcome.name()}),
+    );
     json!({
         "hook": told.hook.to_string(),
         "name": told.name,
@@ -220,6 +223,7 @@ fn hooked(told: &Told) -> Value {
         "ok": told.ok,
         "at": time(told.at),
         "payload": told.payload.hex(),
+        "claim": claim,
     })
 }
 

@@ -20,6 +20,11 @@ fn id() -> String {
     format!("^hk_{ULID}$")
 }
 
+/// How a delivery's id looks.
+fn delivery() -> String {
+    format!("^dlv_{ULID}$")
+}
+
 /// What an agent's hook was told.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -42,6 +47,32 @@ pub struct NewHook {
     pub since_boot_ms: u64,
     /// What the CLI sent, as it came. Secrets in it are not kept.
     pub payload: String,
+    /// What was done about a message of cmux's that was in a prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<HookClaim>,
+}
+
+/// What a hook did about a delivery that was in the prompt it was told of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[serde(deny_unknown_fields)]
+pub struct HookClaim {
+    #[schemars(regex(pattern = delivery()))]
+    pub delivery: String,
+    pub outcome: ClaimOutcome,
+}
+
+/// What came of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum ClaimOutcome {
+    /// The prompt goes on to the model.
+    Claimed,
+    /// It was claimed before, and goes on nevertheless.
+    Again,
+    /// It goes no further.
+    Blocked,
 }
 
 /// A hook that was stored, and what to answer.
@@ -77,7 +108,7 @@ pub enum HookReply {
 /// Shows how long the payload is, and not what it says: there may be secrets in it.
 impl fmt::Debug for NewHook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let NewHook { hook, kind, event, at, since_boot_ms, payload } = self;
+        let NewHook { hook, kind, event, at, since_boot_ms, payload, claim } = self;
         f.debug_struct("NewHook")
             .field("hook", hook)
             .field("kind", kind)
@@ -85,6 +116,7 @@ impl fmt::Debug for NewHook {
             .field("at", at)
             .field("since_boot_ms", since_boot_ms)
             .field("bytes", &payload.len())
+            .field("claim", claim)
             .finish()
     }
 }

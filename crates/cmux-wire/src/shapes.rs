@@ -20,6 +20,7 @@ macro_rules! shapes {
             crate::health::Condition,
             crate::health::Health,
             crate::health::Part,
+            crate::hook::ClaimOutcome,
             crate::hook::HookReply,
             crate::hook::HookTaken,
             crate::kind::Cannot,
@@ -63,6 +64,7 @@ macro_rules! shapes {
         $sent!(
             crate::agent::NewAgent,
             crate::agent::Register,
+            crate::hook::HookClaim,
             crate::hook::NewHook,
             crate::message::NewMessage,
             crate::project::NewProject,

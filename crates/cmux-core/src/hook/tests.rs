@@ -135,6 +135,7 @@ fn hook(means: Meaning) -> Hook {
         at: NOW,
         age: Duration::ZERO,
         payload: String::new(),
+        claim: None,
     }
 }
 

@@ -6,14 +6,16 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::{Extension, State};
 use axum::http::{Method, StatusCode};
-use cmux_core::hook::{Caller as By, Hook, PAYLOAD_MAX, Reply, cut, redact};
+use cmux_core::hook::{
+    Caller as By, ClaimOutcome, Hook, HookClaim, Meaning, PAYLOAD_MAX, Reply, cut, redact,
+};
 use cmux_core::id::AgentId;
 use cmux_core::principal::Principal;
 use cmux_core::report::{Answer, Report};
 use cmux_core::time::Timestamp;
 use cmux_drivers::hooks::{is_event, read, shape};
 use cmux_store::agents;
-use cmux_wire::hook::{HookReply, HookTaken, NewHook};
+use cmux_wire::hook::{self as wire, HookReply, HookTaken, NewHook};
 use tokio::task::spawn_blocking;
 
 use crate::http::App;
@@ -72,23 +74,39 @@ pub(crate) async fn hear(new: NewHook, age: Duration) -> Result<Hook, String> {
 }
 
 fn understand(new: NewHook, age: Duration) -> Result<Hook, String> {
-    let NewHook { hook, kind, event, at, payload, .. } = new;
+    let NewHook { hook, kind, event, at, payload, claim, .. } = new;
     let id = hook.parse().map_err(|bad: cmux_core::id::BadId| bad.to_string())?;
     let unknown = || "`kind` must be one of claude, codex, gemini, demo".to_owned();
     let shape = shape(&kind).ok_or_else(unknown)?;
     if !is_event(&event) {
         return Err("`event` must be 1 to 64 of A-Z, a-z, 0-9 and _".to_owned());
     }
+    let claim = claim.as_ref().map(claimed).transpose()?;
     let understood = read(shape, &event, &payload);
+    // A prompt that was held back is none.
+    let is_blocked = claim.is_some_and(|claim| claim.outcome == ClaimOutcome::Blocked);
+    let is_held_back = is_blocked && understood.means == Meaning::Prompted;
+    let means = if is_held_back { Meaning::Notice } else { understood.means };
     Ok(Hook {
         id,
         name: event,
-        means: understood.means,
+        means,
         ids: understood.ids,
         at: Timestamp(at.millis()),
         age,
         payload: cut(redact(&payload), PAYLOAD_MAX),
+        claim,
     })
+}
+
+fn claimed(claim: &wire::HookClaim) -> Result<HookClaim, String> {
+    let delivery = claim.delivery.parse().map_err(|bad: cmux_core::id::BadId| bad.to_string())?;
+    let outcome = match claim.outcome {
+        wire::ClaimOutcome::Claimed => ClaimOutcome::Claimed,
+        wire::ClaimOutcome::Again => ClaimOutcome::Again,
+        wire::ClaimOutcome::Blocked => ClaimOutcome::Blocked,
+    };
+    Ok(HookClaim { delivery, outcome })
 }
 
 fn say(reply: Reply) -> HookReply {

@@ -75,6 +75,7 @@ fn whatever_a_client_sends_is_refused_if_there_is_more_in_it_than_is_known() {
             "since_boot_ms": 1, "payload": "",
         })),
         unknown::<message::NewMessage>(json!({ "to": "a", "body": "b" })),
+        unknown::<hook::HookClaim>(json!({ "delivery": "d", "outcome": "claimed" })),
         unknown::<project::NewProject>(json!({ "root": "/r" })),
         unknown::<session::Login>(json!({ "password": "p" })),
         unknown::<store::NewArchive>(json!({ "file": "/f", "keep_days": 1 })),
@@ -385,7 +386,9 @@ fn sent() -> Vec<(&'static str, Value)> {
         expires_in_s: Some(60),
     };
     let (hook, kind, event, payload) = (text(), text(), text(), text());
-    let hook = hook::NewHook { hook, kind, event, at: time(), since_boot_ms: 7, payload };
+    let claim = hook::HookClaim { delivery: text(), outcome: hook::ClaimOutcome::Again };
+    let (at, claim) = (time(), Some(claim));
+    let hook = hook::NewHook { hook, kind, event, at, since_boot_ms: 7, payload, claim };
     vec![
         ("NewProject", json!(project::NewProject { root: text(), name: None })),
         ("Login", json!(session::Login { password: text() })),
@@ -393,6 +396,9 @@ fn sent() -> Vec<(&'static str, Value)> {
         ("NewBackup", json!(store::NewBackup { file: text() })),
         ("NewToken", json!(token)),
         ("NewHook", json!(hook)),
+        ("HookClaim", json!(hook.claim)),
+        ("ClaimOutcome", json!(hook::ClaimOutcome::Claimed)),
+        ("ClaimOutcome", json!(hook::ClaimOutcome::Blocked)),
     ]
 }
 

@@ -2,8 +2,10 @@
 //! input.
 //!
 //! It is handed to the daemon, or spooled if none takes it in time. Whatever goes wrong here, the agent
-//! goes on: a hook of cmux's never makes one fail by accident.
+//! goes on: a hook of cmux's never makes one fail by accident. What cmux typed itself is the exception: it
+//! reaches the model once, or not at all.
 
+mod gate;
 mod line;
 
 use std::env;
@@ -18,15 +20,17 @@ use clap::Args;
 use cmux_core::digest::Digest;
 use cmux_core::hook::{Gate, PAYLOAD_MAX, Reply, cut, redact};
 use cmux_core::id::HookId;
-use cmux_drivers::clock;
+use cmux_drivers::home::Home;
 use cmux_drivers::hooks::{READ_MAX, Said, answer, is_event, shape, shorten};
 use cmux_drivers::spool::{Letter, Spool};
+use cmux_drivers::{clock, failpoint};
 use cmux_wire::hook::{HookReply, HookTaken, NewHook};
 use cmux_wire::time::Time;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use ulid::Ulid;
 
+use self::gate::Passage;
 use self::line::Broken;
 
 /// How long the CLI may take to say what it has to.
@@ -81,6 +85,7 @@ fn hook([kind, event]: &[OsString; 2]) -> ExitCode {
     // A person's own CLI that has come by our settings is nobody's agent.
     let Some(caller) = Caller::found() else { return ExitCode::SUCCESS };
     let id = HookId::new(ulid(called.wall.0));
+    let passage = Passage::of(&caller, shape, &event, &payload, id);
     let new = NewHook {
         hook: id.to_string(),
         kind: kind.into_owned(),
@@ -88,6 +93,7 @@ fn hook([kind, event]: &[OsString; 2]) -> ExitCode {
         at: Time::from_millis(called.wall.0),
         since_boot_ms: u64::try_from(called.since_boot.as_millis()).unwrap_or(u64::MAX),
         payload,
+        claim: passage.claim(),
     };
     // Nothing waits for the daemon to decide as yet.
     let gate = Gate::ORDINARY;
@@ -104,11 +110,14 @@ fn hook([kind, event]: &[OsString; 2]) -> ExitCode {
             gate.without_reply(&why)
         }
     };
+    let reply = passage.answer(reply);
+    failpoint::hit("hook.answer");
     say(&answer(shape, &event, &reply))
 }
 
 /// Whose hook it is, and where the daemon is.
 struct Caller {
+    run: String,
     token: String,
     socket: PathBuf,
 }
@@ -124,10 +133,16 @@ impl Caller {
     /// Returns who calls, by what every agent is given.
     fn found() -> Option<Caller> {
         let given = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
-        let (_, token) = (given("CMUX_RUN")?, given("CMUX_TOKEN")?);
+        let (run, token) = (given("CMUX_RUN")?, given("CMUX_TOKEN")?);
+        let (run, token) = (run.into_string().ok()?, token.into_string().ok()?);
         let socket = given("CMUX_SOCKET").map(PathBuf::from);
         let of_home = || given("CMUX_HOME").map(|home| PathBuf::from(home).join("cmux.sock"));
-        Some(Caller { token: token.into_string().ok()?, socket: socket.or_else(of_home)? })
+        Some(Caller { run, token, socket: socket.or_else(of_home)? })
+    }
+
+    /// Returns the home of the agent's daemon.
+    fn home(&self) -> Home {
+        Home::at(self.socket.parent().unwrap_or(Path::new("/")).to_owned())
     }
 
     /// Hands a hook to the daemon, and returns what is to be answered.
@@ -152,9 +167,8 @@ impl Caller {
     fn spool(&self, id: HookId, mut new: NewHook) -> Result<(), String> {
         new.payload = shorten(redact(&new.payload), PAYLOAD_MAX);
         let body = serde_json::to_string(&new).map_err(|error| error.to_string())?;
-        let home = self.socket.parent().unwrap_or(Path::new("/"));
         let letter = Letter { by: Digest::of(self.token.as_bytes()), boot: clock::boot(), body };
-        let spool = Spool::at(home.join("spool"));
+        let spool = Spool::at(self.home().spool());
         spool.append(id, &letter).map_err(|error| error.to_string())
     }
 }
