@@ -1,0 +1,349 @@
+//! An agent's CLI in its pane: a prompt, a queue, turns, hooks, dialogs. It takes what comes to its terminal
+//! in order, may stand still, and draws late.
+
+use std::collections::VecDeque;
+
+use cmux_core::agent::Doing;
+use cmux_core::id::{DeliveryId, RunId};
+use cmux_core::time::Timestamp;
+
+use crate::claims::Verdict;
+use crate::world::{Happens, Loop, World};
+
+/// A piece of what is at a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Chunk {
+    /// The whole text of a delivery.
+    Mail(DeliveryId),
+    /// A key of a person's.
+    Key(u32),
+}
+
+/// Who did something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    Cmux,
+    Person,
+}
+
+/// What comes to the terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Input {
+    Paste(DeliveryId),
+    Key(u32),
+    Enter(By),
+    Empty(By),
+    Escape(By),
+}
+
+/// A prompt that was submitted and is not yet in the conversation.
+#[derive(Clone, Debug)]
+pub(crate) struct Prompt {
+    pub(crate) content: Vec<Chunk>,
+    pub(crate) event: u64,
+    /// How many hooks are yet to answer.
+    pub(crate) hooks: u32,
+    pub(crate) is_blocked: bool,
+    /// Whether its hook had its say.
+    pub(crate) is_hooked: bool,
+    /// Whether it only waits for its turn.
+    pub(crate) is_passed: bool,
+}
+
+/// What can be seen at one moment.
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    pub(crate) at: Timestamp,
+    pub(crate) prompt: Vec<Chunk>,
+    pub(crate) doing: Doing,
+}
+
+/// One life of the CLI.
+#[derive(Clone, Debug)]
+pub(crate) struct Cli {
+    pub(crate) run: RunId,
+    pub(crate) is_alive: bool,
+    pub(crate) prompt: Vec<Chunk>,
+    pub(crate) submitted: VecDeque<Prompt>,
+    /// Counts turns; one is under way if it is odd.
+    pub(crate) turns: u64,
+    pub(crate) has_dialog: bool,
+    /// How many dialogs may come, as hooks have said.
+    pub(crate) dialogs_near: u32,
+    pub(crate) stalled_until: Timestamp,
+    pub(crate) views: VecDeque<View>,
+    /// What was read, and from when on that can be seen.
+    pub(crate) transcript: Vec<(Timestamp, Vec<Chunk>)>,
+    pub(crate) input_at: Timestamp,
+    /// When it was asked to empty a prompt that was empty.
+    pub(crate) asked_to_end_at: Option<Timestamp>,
+}
+
+impl Cli {
+    pub(crate) fn new(run: RunId, now: Timestamp) -> Cli {
+        let view = View { at: now, prompt: Vec::new(), doing: Doing::AtPrompt };
+        Cli {
+            run,
+            is_alive: true,
+            prompt: Vec::new(),
+            submitted: VecDeque::new(),
+            turns: 0,
+            has_dialog: false,
+            dialogs_near: 0,
+            stalled_until: now,
+            views: VecDeque::from([view]),
+            transcript: Vec::new(),
+            input_at: now,
+            asked_to_end_at: None,
+        }
+    }
+
+    pub(crate) fn is_busy(&self) -> bool {
+        self.turns % 2 == 1
+    }
+
+    /// Returns what is drawn at `now`.
+    pub(crate) fn seen(&mut self, now: Timestamp) -> View {
+        while self.views.get(1).is_some_and(|next| next.at <= now) {
+            self.views.pop_front();
+        }
+        self.views[0].clone()
+    }
+
+    /// Returns whether the delivery is in the conversation as far as can be seen, past `mark`.
+    pub(crate) fn has_used(&self, delivery: DeliveryId, mark: u64, now: Timestamp) -> bool {
+        let past = self.transcript.iter().skip(usize::try_from(mark).unwrap());
+        past.filter(|(at, _)| *at <= now || !self.is_alive)
+            .any(|(_, content)| content.first() == Some(&Chunk::Mail(delivery)))
+    }
+}
+
+impl World {
+    /// Something comes to the terminal, after all that came before.
+    pub(crate) fn type_in(&mut self, input: Input) {
+        let delay = self.dice.time(15, 400, 30);
+        let at = (self.now.0 + delay).max(self.cli.input_at.0);
+        self.cli.input_at = Timestamp(at);
+        let run = self.cli.run;
+        self.later_at(Timestamp(at), Happens::Cli { run, what: Loop::Input(input) });
+    }
+
+    pub(crate) fn take_input(&mut self, input: Input) {
+        self.trace(|it| format!("cli takes {input:?} at {:?}", it.cli.prompt));
+        match input {
+            Input::Enter(By::Cmux) if self.faults.loses_enter > 0 => self.faults.loses_enter -= 1,
+            Input::Enter(by) if self.cli.has_dialog => {
+                if by == By::Cmux {
+                    self.broken("cmux answered a dialog");
+                }
+                self.cli.has_dialog = false;
+            }
+            Input::Escape(by) if self.cli.has_dialog => {
+                if by == By::Cmux {
+                    self.broken("cmux answered a dialog");
+                }
+                self.cli.has_dialog = false;
+            }
+            Input::Paste(_) | Input::Empty(By::Cmux) if self.cli.has_dialog => {
+                self.broken("cmux typed into a dialog");
+            }
+            Input::Key(_) | Input::Empty(_) if self.cli.has_dialog => {}
+            Input::Paste(delivery) => self.cli.prompt.push(Chunk::Mail(delivery)),
+            Input::Key(key) => self.cli.prompt.push(Chunk::Key(key)),
+            Input::Enter(by) => self.submit(by),
+            Input::Empty(by) => self.empty(by),
+            Input::Escape(_) => self.escape(),
+        }
+        // What waited for a dialog, or for a turn that was broken off, comes next.
+        if self.cli.submitted.iter().any(|it| it.is_passed) {
+            self.in_loop(5, Loop::Begins);
+        }
+        self.draw();
+    }
+
+    fn empty(&mut self, by: By) {
+        let has_keys = self.cli.prompt.iter().any(|it| matches!(it, Chunk::Key(_)));
+        if by == By::Cmux && has_keys {
+            self.broken("cmux destroyed a draft");
+        }
+        if !self.cli.prompt.is_empty() {
+            self.cli.prompt.clear();
+            return;
+        }
+        let before = self.cli.asked_to_end_at.replace(self.now);
+        if before.is_some_and(|at| self.now.0 - at.0 < 1000) && by == By::Cmux {
+            self.broken("cmux ended its agent by emptying its prompt");
+        }
+    }
+
+    /// What was submitted and is not read comes back, and if there is nothing, the turn ends.
+    fn escape(&mut self) {
+        let back: Vec<Chunk> = self.cli.submitted.drain(..).flat_map(|it| it.content).collect();
+        if back.is_empty() && self.cli.is_busy() {
+            self.cli.turns += 1;
+            return;
+        }
+        self.cli.prompt.splice(0..0, back);
+    }
+
+    fn submit(&mut self, by: By) {
+        if self.cli.prompt.is_empty() {
+            return;
+        }
+        let content = std::mem::take(&mut self.cli.prompt);
+        if by == By::Cmux && content.iter().any(|it| matches!(it, Chunk::Key(_))) {
+            self.broken("cmux submitted a draft");
+        }
+        self.events += 1;
+        let (event, run) = (self.events, self.cli.run);
+        self.prompts.insert(event, content.clone());
+        let hooks = if self.faults.takes(|it| &mut it.doubles_hook) { 2 } else { 1 };
+        let is_hooked = self.kind.has_hook;
+        let prompt =
+            Prompt { content, event, hooks, is_blocked: false, is_hooked, is_passed: !is_hooked };
+        self.cli.submitted.push_back(prompt);
+        if !is_hooked {
+            let starts = self.dice.time(50, 2000, 50);
+            self.in_loop(starts, Loop::Begins);
+            return;
+        }
+        for _ in 0..hooks {
+            let late = if self.faults.takes(|it| &mut it.delays_hook) { 14_000 } else { 200 };
+            let delay = self.dice.between(5, late);
+            self.later(delay, Happens::HookRuns { run, event });
+        }
+    }
+
+    /// The process of a hook looks at what was submitted. It runs whatever becomes of its CLI.
+    pub(crate) fn hook_runs(&mut self, run: RunId, event: u64) {
+        if self.faults.takes(|it| &mut it.kills_hook) {
+            self.trace(|_| format!("hook {event} is killed before its claim"));
+            let heard = Loop::HookHeard { event, is_blocked: false, is_dead: true };
+            return self.later(20, Happens::Cli { run, what: heard });
+        }
+        let content = self.prompts.get(&event).cloned().unwrap_or_default();
+        let verdict = match self.is_disk_full() && self.dice.permille(500) {
+            true if content.iter().any(|it| matches!(it, Chunk::Mail(_))) => Verdict::Block,
+            true | false => self.claims.judge(&content, run, event, self.now),
+        };
+        self.trace(|_| format!("hook {event} of {content:?}: {verdict:?}"));
+        if self.faults.takes(|it| &mut it.kills_hook_late) {
+            self.trace(|_| format!("hook {event} is killed after its claim"));
+            let heard = Loop::HookHeard { event, is_blocked: false, is_dead: true };
+            return self.later(20, Happens::Cli { run, what: heard });
+        }
+        let late = if self.faults.takes(|it| &mut it.delays_answer) { 40_000 } else { 300 };
+        let delay = self.dice.between(1, late);
+        self.later(delay, Happens::HookSays { run, event, verdict });
+    }
+
+    /// The hook is about to answer. A claim that does not stand any more is none.
+    pub(crate) fn hook_says(&mut self, run: RunId, event: u64, verdict: Verdict) {
+        let is_blocked = match verdict {
+            Verdict::Pass { claim: Some(delivery) } => {
+                !self.claims.stands(delivery, event, self.now)
+            }
+            Verdict::Pass { claim: None } => false,
+            Verdict::Block => true,
+        };
+        let delay = self.dice.time(5, 1500, 20);
+        let heard = Loop::HookHeard { event, is_blocked, is_dead: false };
+        self.later(delay, Happens::Cli { run, what: heard });
+    }
+
+    /// The CLI hears what one of the hooks of `event` says, or that it died.
+    pub(crate) fn hook_heard(&mut self, event: u64, is_blocked: bool, is_dead: bool) {
+        let is_open = self.kind.passes_without_hook;
+        let Some(prompt) = self.cli.submitted.iter_mut().find(|it| it.event == event) else {
+            return;
+        };
+        prompt.hooks -= 1;
+        prompt.is_blocked |= is_blocked || (is_dead && !is_open);
+        prompt.is_hooked &= !is_dead;
+        if prompt.hooks > 0 {
+            return;
+        }
+        if !prompt.is_blocked {
+            prompt.is_passed = true;
+            let starts = self.dice.time(50, 2000, 30);
+            return self.in_loop(starts, Loop::Begins);
+        }
+        let at = self.cli.submitted.iter().position(|it| it.event == event).unwrap();
+        let back = self.cli.submitted.remove(at).unwrap().content;
+        self.trace(|_| format!("{event} is blocked: {back:?}"));
+        if self.kind.returns_blocked || back.iter().any(|it| matches!(it, Chunk::Key(_))) {
+            self.cli.prompt.splice(0..0, back);
+        }
+        self.draw();
+    }
+
+    /// What was passed begins its turn, unless another is under way.
+    pub(crate) fn begins(&mut self) {
+        if self.cli.is_busy() || self.cli.has_dialog {
+            return;
+        }
+        let Some(at) = self.cli.submitted.iter().position(|it| it.is_passed) else { return };
+        let prompt = self.cli.submitted.remove(at).unwrap();
+        self.was_read(&prompt);
+        let lag = self.dice.time(100, 2500, 50);
+        self.cli.transcript.push((self.now.max(Timestamp(self.now.0 + lag)), prompt.content));
+        self.cli.turns += 1;
+        let turn = self.cli.turns;
+        let lasts = self.dice.between(100, 15_000);
+        self.in_loop(lasts, Loop::TurnEnds { turn });
+        if self.dice.permille(self.faults.dialogs) {
+            let after = self.dice.between(10, lasts);
+            self.in_loop(after, Loop::DialogHook { since: Timestamp(self.now.0 + after) });
+        }
+        self.draw();
+    }
+
+    pub(crate) fn turn_ends(&mut self, turn: u64) {
+        if self.cli.turns != turn {
+            return;
+        }
+        if self.cli.has_dialog {
+            return self.in_loop(1000, Loop::TurnEnds { turn });
+        }
+        self.cli.turns += 1;
+        self.begins();
+        self.draw();
+    }
+
+    /// A tool is to be used: a hook is called that waits for whoever types, for a while.
+    pub(crate) fn dialog_hook(&mut self, since: Timestamp) {
+        if self.is_locked() && self.now.0 - since.0 < 2000 {
+            return self.in_loop(20, Loop::DialogHook { since });
+        }
+        self.cli.dialogs_near += 1;
+        let asks = self.dice.permille(700);
+        let after = self.dice.time(50, 300, 200);
+        self.in_loop(after, Loop::DialogComes { asks });
+    }
+
+    pub(crate) fn dialog_comes(&mut self, asks: bool) {
+        self.trace(|_| format!("a dialog comes: {asks}"));
+        self.cli.has_dialog |= asks;
+        self.draw();
+        let shown = self.cli.views.back().map_or(self.now, |it| it.at);
+        let run = self.cli.run;
+        self.later_at(shown, Happens::Cli { run, what: Loop::DialogShown });
+    }
+
+    /// Draws what there is, a little later.
+    pub(crate) fn draw(&mut self) {
+        let is_working =
+            self.cli.is_busy() || (self.kind.shows_hooks && !self.cli.submitted.is_empty());
+        let doing = match (self.cli.has_dialog, is_working) {
+            (true, _) => Doing::Asking { what: String::new() },
+            (false, true) => Doing::Working,
+            (false, false) => Doing::AtPrompt,
+        };
+        let late = if self.faults.takes(|it| &mut it.draws_late) { 250 } else { 20 };
+        let at = self.now.0 + self.dice.between(0, late);
+        let last = self.cli.views.back().map_or(0, |it| it.at.0);
+        let view = View { at: Timestamp(at.max(last)), prompt: self.cli.prompt.clone(), doing };
+        self.cli.views.push_back(view);
+        self.note_soon();
+    }
+}

@@ -1,0 +1,63 @@
+//! Mail in a world where everything goes wrong that can: by the hundred thousand, from seeds that tell
+//! what happens. `CMUX_SEED=n` tells one of them again, with all that happened; `CMUX_SCHEDULES=n` tries
+//! so many.
+
+mod claims;
+mod cli;
+mod daemon;
+mod dice;
+mod kernel;
+mod people;
+mod rules;
+mod tmux;
+mod worker;
+mod world;
+
+use self::world::World;
+
+/// How many schedules are tried in all, if nobody says otherwise.
+const SCHEDULES: u64 = 100_000;
+
+/// In how many parts, so that they run side by side.
+const PARTS: u64 = 4;
+
+#[test]
+fn mail_is_read_once_whatever_happens_1() {
+    check(0);
+}
+
+#[test]
+fn mail_is_read_once_whatever_happens_2() {
+    check(1);
+}
+
+#[test]
+fn mail_is_read_once_whatever_happens_3() {
+    check(2);
+}
+
+#[test]
+fn mail_is_read_once_whatever_happens_4() {
+    check(3);
+}
+
+/// Checks the schedules of one part, or the one that is asked for.
+#[track_caller]
+fn check(part: u64) {
+    if let Some(seed) = number("CMUX_SEED") {
+        let told = World::new(seed, true).run();
+        let (why, lines) = told.err().unwrap_or_else(|| ("all was well".to_owned(), Vec::new()));
+        panic!("{}\nseed {seed}: {why}", lines.join("\n"));
+    }
+    let schedules = number("CMUX_SCHEDULES").unwrap_or(SCHEDULES);
+    for seed in (0..schedules).filter(|seed| seed % PARTS == part) {
+        if let Err((why, _)) = World::new(seed, false).run() {
+            panic!("seed {seed}: {why}. CMUX_SEED={seed} tells what happened.");
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "whoever runs the test says how much of it")]
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}

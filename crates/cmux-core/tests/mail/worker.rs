@@ -1,0 +1,324 @@
+//! The worker of an agent in the daemon: it looks, asks the rules what to do, does that, and tells the
+//! kernel. All that it remembers is gone when the daemon is.
+
+use std::time::Duration;
+
+use cmux_core::agent::Doing;
+use cmux_core::delivery::{
+    Confirm, Delivery, Holds, Look, Offer, Offering, Pace, Sighted, Step, Ticket, Typing,
+};
+use cmux_core::id::{DeliveryId, RunId};
+use cmux_core::message::Evidence;
+use cmux_core::plan::Action;
+use cmux_core::time::Timestamp;
+
+use crate::cli::{By, Chunk, Input, View};
+use crate::kernel::Heard;
+use crate::tmux::Command;
+use crate::world::{Happens, Inside, World};
+
+/// How long after its look a step may still be done, in milliseconds. A dialog's hook waits longer.
+const STEP_WITHIN: i64 = 1500;
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Worker {
+    pub(crate) job: Job,
+    /// Tells the look that is awaited from those that are not any more.
+    pub(crate) tick: u64,
+    /// Whether it waits for an answer, or for tmux.
+    is_awaiting: bool,
+    /// Since when it has the pane's lock.
+    locked_at: Option<Timestamp>,
+    glance: Option<(bool, Ticket)>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Job {
+    #[default]
+    None,
+    Offer {
+        run: RunId,
+        offering: Offering,
+    },
+    Deliver {
+        delivery: Box<Delivery>,
+        typing: Box<Typing>,
+    },
+}
+
+impl World {
+    pub(crate) fn is_locked(&self) -> bool {
+        self.daemon.is_some() && (self.worker.locked_at.is_some() || self.now < self.locked_until)
+    }
+
+    pub(crate) fn take_mail_action(&mut self, action: Action) {
+        match (action, &self.worker.job) {
+            (Action::OfferMail { run, .. }, Job::None) => {
+                self.worker.job = Job::Offer { run, offering: Offering::default() };
+                self.look_after(0);
+            }
+            (
+                Action::Deliver { delivery } | Action::SettleDelivery { delivery, .. },
+                Job::None | Job::Offer { .. },
+            ) => self.take(delivery),
+            (Action::Recall { .. }, Job::Deliver { .. }) if !self.worker.is_awaiting => {
+                self.look_after(0);
+            }
+            (_, Job::None | Job::Offer { .. } | Job::Deliver { .. }) => {}
+        }
+    }
+
+    fn take(&mut self, delivery: Box<Delivery>) {
+        self.worker.job = Job::Deliver { delivery, typing: Box::default() };
+        self.look_after(0);
+    }
+
+    /// Plans the next look. Any other that was planned counts no more.
+    fn look_after(&mut self, after_ms: i64) {
+        self.worker.tick += 1;
+        self.worker.is_awaiting = false;
+        let tick = self.worker.tick;
+        let delay = self.dice.between(0, 3);
+        self.inside(after_ms + delay, Inside::Glance { tick });
+    }
+
+    /// A step was done, or was not: it is looked again.
+    pub(crate) fn look_soon(&mut self, life: u64, tick: u64) {
+        if self.daemon == Some(life) && self.worker.tick == tick {
+            self.look_after(1);
+        }
+    }
+
+    /// Begins to look: takes the lock, sees whether the run goes on, and whose the ticket is.
+    pub(crate) fn glance(&mut self, tick: u64) {
+        if tick != self.worker.tick {
+            return;
+        }
+        if self.now < self.tmux.stalled_until {
+            let after = self.tmux.stalled_until.0 - self.now.0 + self.dice.between(0, 50);
+            return self.inside(after, Inside::Glance { tick });
+        }
+        self.worker.locked_at = Some(self.now);
+        let (run, ticket) = match &self.worker.job {
+            Job::None => return,
+            Job::Offer { run, .. } => (*run, Ticket::Absent),
+            Job::Deliver { delivery, .. } => (delivery.run, self.claims.state(delivery.id)),
+        };
+        let is_alive = run == self.cli.run && self.cli.is_alive;
+        self.worker.glance = Some((is_alive, ticket));
+        match self.dice.permille(120) {
+            true => {
+                let after = self.dice.between(1, 40);
+                self.inside(after, Inside::Look { tick });
+            }
+            false => self.look(tick),
+        }
+    }
+
+    /// Looks at the rest, and does what is to be done.
+    pub(crate) fn look(&mut self, tick: u64) {
+        if tick != self.worker.tick {
+            return;
+        }
+        let keys = self.tmux.keys;
+        let view = self.cli.seen(self.now);
+        match std::mem::take(&mut self.worker.job) {
+            Job::None => {}
+            Job::Offer { run, mut offering } => {
+                let look = self.look_of(None, run, view);
+                let offer = offering.next(&look, &self.pace(), self.now);
+                self.worker.job = Job::Offer { run, offering };
+                self.trace(|_| format!("offer {:?} {:?}: {offer:?}", look.holds, look.doing));
+                self.offer(offer, run, look.is_alive, keys);
+            }
+            Job::Deliver { delivery, mut typing } => {
+                let look = self.look_of(Some(&delivery), delivery.run, view);
+                let step = typing.next(&delivery, &look, &self.pace(), self.now);
+                self.trace(|_| {
+                    format!(
+                        "{} {} {:?}, ticket {:?}, {:?} {:?}, pasted {} presses {}: {step:?}",
+                        delivery.id,
+                        delivery.attempt,
+                        delivery.state,
+                        look.ticket,
+                        look.holds,
+                        look.doing,
+                        look.is_pasted,
+                        look.presses
+                    )
+                });
+                let of = (delivery.id, delivery.run, delivery.attempt);
+                self.worker.job = Job::Deliver { delivery, typing };
+                self.step(step, of, keys);
+            }
+        }
+    }
+
+    fn pace(&self) -> Pace {
+        Pace {
+            submit_after: Duration::from_millis(50),
+            confirm: if self.kind.has_hook { Confirm::Hook } else { Confirm::Sight },
+            has_prompt: true,
+            is_repeated: self.kind.is_repeated,
+        }
+    }
+
+    fn look_of(&self, delivery: Option<&Delivery>, run: RunId, view: View) -> Look {
+        let (is_alive, ticket) = self.worker.glance.unwrap();
+        let is_blind = self.now < self.faults.blind_until;
+        let last = delivery.or_else(|| self.store.last_of(run));
+        let times = |what| last.map_or(0, |it| self.tmux.times(it.id, it.attempt, what));
+        let cli = if run == self.cli.run { Some(&self.cli) } else { None };
+        let cli = cli.or_else(|| self.past.iter().find(|it| it.run == run));
+        let used = delivery.zip(cli).filter(|(it, cli)| cli.has_used(it.id, it.mark, self.now));
+        let doing = if self.cli.dialogs_near > 0 {
+            Doing::Asking { what: String::new() }
+        } else {
+            view.doing
+        };
+        let is_ours = |it: &Chunk| matches!(it, Chunk::Mail(_));
+        let holds = match &view.prompt[..] {
+            _ if is_blind => Holds::Unknown,
+            [] => Holds::Nothing,
+            [Chunk::Mail(it)] if delivery.is_some_and(|delivery| delivery.id == *it) => Holds::Ours,
+            prompt if prompt.iter().all(is_ours) => Holds::Stale,
+            _ => Holds::Other,
+        };
+        Look {
+            is_alive,
+            ticket,
+            used: used.map(|_| Evidence::Transcript),
+            is_pasted: times("paste") > 0,
+            presses: times("press"),
+            empties: times("empty"),
+            holds,
+            doing: (!is_blind).then_some(doing),
+            is_person_here: self.now.0 - self.tmux.key_at.0 < 3000,
+            is_scrolled: self.tmux.is_scrolled,
+            is_deaf: false,
+            is_in_front: true,
+            is_recalled: delivery.is_some_and(|it| self.store.is_recalled(it)),
+        }
+    }
+
+    fn offer(&mut self, offer: Offer, run: RunId, is_alive: bool, keys: u64) {
+        if !is_alive {
+            self.worker.job = Job::None;
+            self.worker.locked_at = None;
+            return;
+        }
+        match offer {
+            Offer::Ready => {
+                let mark = u64::try_from(self.cli.transcript.len()).unwrap();
+                self.ask(Heard::MailWanted { run, mark });
+            }
+            Offer::Empty(time) => {
+                let last = self.store.last_of(run).map(|it| (it.id, run, it.attempt));
+                self.send("empty", time, Input::Empty(By::Cmux), last.unwrap(), keys);
+            }
+            Offer::Pause(pause) => self.rest(pause),
+            Offer::Wait(_) => self.rest(Duration::from_secs(1)),
+        }
+    }
+
+    fn step(&mut self, step: Step, of: (DeliveryId, RunId, u32), keys: u64) {
+        let (delivery, run, attempt) = of;
+        match step {
+            Step::Lay | Step::Void | Step::GiveBack if self.is_disk_full() => {
+                self.rest(Duration::from_secs(1));
+            }
+            Step::Lay => {
+                self.claims.lay(delivery, run);
+                self.look_after(1);
+            }
+            Step::Void => {
+                self.claims.void(delivery);
+                self.look_after(1);
+            }
+            Step::GiveBack => {
+                self.claims.give_back(delivery);
+                self.look_after(1);
+            }
+            Step::Paste => self.send("paste", 1, Input::Paste(delivery), of, keys),
+            Step::Press(time) => self.send("press", time, Input::Enter(By::Cmux), of, keys),
+            Step::Empty(time) => self.send("empty", time, Input::Empty(By::Cmux), of, keys),
+            Step::Pause(pause) => self.rest(pause),
+            Step::Wait(_) => self.rest(Duration::from_secs(1)),
+            Step::Tell(seen) | Step::Done(seen) => {
+                self.check_seen(delivery, &seen);
+                self.ask(Heard::Seen { delivery, attempt, seen });
+            }
+        }
+    }
+
+    fn rest(&mut self, pause: Duration) {
+        self.worker.locked_at = None;
+        self.look_after(i64::try_from(pause.as_millis()).unwrap());
+    }
+
+    fn ask(&mut self, heard: Heard) {
+        self.worker.locked_at = None;
+        self.worker.tick += 1;
+        self.worker.is_awaiting = true;
+        let tick = Some(self.worker.tick);
+        let delay = self.dice.time(3, 100, 50);
+        self.inside(delay, Inside::Turn { heard, tick });
+    }
+
+    fn send(
+        &mut self,
+        what: &'static str,
+        time: u32,
+        input: Input,
+        of: (DeliveryId, RunId, u32),
+        keys: u64,
+    ) {
+        let (delivery, run, attempt) = of;
+        let Some(life) = self.daemon else { return };
+        self.worker.tick += 1;
+        self.worker.is_awaiting = true;
+        let (token, tick) = ((delivery, attempt, what, time), self.worker.tick);
+        let deadline = Timestamp(self.worker.locked_at.unwrap_or(self.now).0 + STEP_WITHIN);
+        let command = Command { run, token, input, deadline, keys, life, tick };
+        let delay = self.dice.time(10, 300, 50);
+        self.later(delay, Happens::Command { command });
+    }
+
+    /// The kernel answers.
+    pub(crate) fn answered(&mut self, tick: u64, delivery: Option<Delivery>, is_taken: bool) {
+        if tick != self.worker.tick {
+            return;
+        }
+        if !is_taken {
+            return self.rest(Duration::from_secs(1));
+        }
+        let Some(after) = delivery else {
+            self.worker = Worker { tick, ..Worker::default() };
+            return;
+        };
+        if after.state.is_settled() {
+            if after.state == cmux_core::delivery::DeliveryState::Used {
+                self.claims.settle(after.id, after.run, after.attempt > 1);
+            }
+            self.worker = Worker { tick, ..Worker::default() };
+            return;
+        }
+        match &mut self.worker.job {
+            Job::Deliver { delivery, .. } => {
+                **delivery = after;
+                self.look_after(0);
+            }
+            Job::None | Job::Offer { .. } => self.take(Box::new(after)),
+        }
+    }
+
+    /// What is told of a delivery must be so.
+    fn check_seen(&mut self, delivery: DeliveryId, seen: &Sighted) {
+        let of = self.store.delivery(delivery).unwrap().messages.clone();
+        let is_read =
+            |world: &World| of.iter().all(|it| world.reads.iter().any(|at| at.message == *it));
+        if matches!(seen, Sighted::Used(_)) && !is_read(self) {
+            self.broken("it is told that something was read that was not");
+        }
+    }
+}

@@ -1,0 +1,384 @@
+//! The world in which mail is delivered: everything that can happen, one thing after another, by a clock of
+//! its own.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use cmux_core::agent::Doing;
+use cmux_core::delivery::Delivery;
+use cmux_core::id::{MessageId, RunId};
+use cmux_core::plan::Action;
+use cmux_core::time::Timestamp;
+use ulid::Ulid;
+
+use crate::claims::{Claims, Verdict};
+use crate::cli::{Chunk, Cli, Input, Prompt};
+use crate::dice::Dice;
+use crate::kernel::{Heard, Store};
+use crate::tmux::{Command, Tmux};
+use crate::worker::Worker;
+
+/// How many things may happen before a schedule counts as one that never comes to rest.
+const HAPPENS_MAX: u64 = 60_000;
+
+/// How long everything may take once nothing goes wrong any more, in milliseconds.
+const REST_WITHIN: i64 = 2 * 3_600_000;
+
+/// Something that happens.
+#[derive(Clone, Debug)]
+pub(crate) enum Happens {
+    Boot,
+    /// In this life of the daemon.
+    Daemon {
+        life: u64,
+        what: Inside,
+    },
+    /// In this life of the CLI, if it does not stand still.
+    Cli {
+        run: RunId,
+        what: Loop,
+    },
+    Command {
+        command: Command,
+    },
+    HookRuns {
+        run: RunId,
+        event: u64,
+    },
+    HookSays {
+        run: RunId,
+        event: u64,
+        verdict: Verdict,
+    },
+    Person,
+    Sender,
+    Fault,
+    Calm,
+}
+
+/// Something that happens in the daemon.
+#[derive(Clone, Debug)]
+pub(crate) enum Inside {
+    Turn { heard: Heard, tick: Option<u64> },
+    Answer { tick: u64, delivery: Option<Delivery>, is_taken: bool },
+    Act(Action),
+    Due,
+    Survey,
+    Watch,
+    Glance { tick: u64 },
+    Look { tick: u64 },
+}
+
+/// Something that happens in the CLI.
+#[derive(Clone, Debug)]
+pub(crate) enum Loop {
+    Input(Input),
+    HookHeard { event: u64, is_blocked: bool, is_dead: bool },
+    Begins,
+    TurnEnds { turn: u64 },
+    DialogHook { since: Timestamp },
+    DialogComes { asks: bool },
+    DialogShown,
+}
+
+/// How the CLI of this world behaves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kind {
+    pub(crate) has_hook: bool,
+    /// Whether what its hook blocked is at its prompt again.
+    pub(crate) returns_blocked: bool,
+    /// Whether it can be seen that its hooks are at work.
+    pub(crate) shows_hooks: bool,
+    /// Whether a prompt is read whose hook has died.
+    pub(crate) passes_without_hook: bool,
+    pub(crate) is_repeated: bool,
+}
+
+/// What goes wrong next, and how often.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Faults {
+    pub(crate) loses_enter: u32,
+    pub(crate) doubles_hook: u32,
+    pub(crate) delays_hook: u32,
+    pub(crate) kills_hook: u32,
+    pub(crate) kills_hook_late: u32,
+    pub(crate) delays_answer: u32,
+    pub(crate) draws_late: u32,
+    pub(crate) blind_until: Timestamp,
+    pub(crate) full_until: Timestamp,
+    /// In how many turns of a thousand a dialog comes.
+    pub(crate) dialogs: i64,
+    /// Which faults there are in this schedule, as bits.
+    pub(crate) kinds: i64,
+}
+
+impl Faults {
+    pub(crate) fn takes(&mut self, pick: fn(&mut Faults) -> &mut u32) -> bool {
+        let left = pick(self);
+        let takes = *left > 0;
+        *left = left.saturating_sub(1);
+        takes
+    }
+}
+
+/// Something that the model read.
+#[derive(Clone, Debug)]
+pub(crate) struct Read {
+    pub(crate) message: MessageId,
+    /// Whether the hook had its say before.
+    pub(crate) is_hooked: bool,
+}
+
+#[derive(Debug)]
+struct Due(Timestamp, u64, Happens);
+
+impl PartialEq for Due {
+    fn eq(&self, other: &Due) -> bool {
+        (self.0, self.1) == (other.0, other.1)
+    }
+}
+
+impl Eq for Due {}
+
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Due) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Due {
+    fn cmp(&self, other: &Due) -> std::cmp::Ordering {
+        (self.0, self.1).cmp(&(other.0, other.1))
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) now: Timestamp,
+    pub(crate) dice: Dice,
+    queue: BinaryHeap<Reverse<Due>>,
+    count: u64,
+    pub(crate) store: Store,
+    pub(crate) claims: Claims,
+    pub(crate) cli: Cli,
+    /// Lives of the CLI that are over, for their transcripts.
+    pub(crate) past: Vec<Cli>,
+    pub(crate) prompts: BTreeMap<u64, Vec<Chunk>>,
+    pub(crate) events: u64,
+    pub(crate) tmux: Tmux,
+    /// Which life of the daemon it is, if it lives.
+    pub(crate) daemon: Option<u64>,
+    pub(crate) lives: u64,
+    pub(crate) worker: Worker,
+    pub(crate) told: Option<Doing>,
+    pub(crate) is_watching: bool,
+    /// Until when whoever interrupts the agent has the pane's lock.
+    pub(crate) locked_until: Timestamp,
+    /// The last message of each sender that was read.
+    pub(crate) order: BTreeMap<String, i64>,
+    pub(crate) kind: Kind,
+    pub(crate) faults: Faults,
+    pub(crate) reads: Vec<Read>,
+    pub(crate) is_calm: bool,
+    pub(crate) keys: u32,
+    pub(crate) sends_left: i64,
+    due_at: Option<Timestamp>,
+    pub(crate) is_broken: Option<String>,
+    traced: Option<Vec<String>>,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64, is_traced: bool) -> World {
+        let mut dice = Dice::new(seed);
+        let now = Timestamp(1_000_000);
+        let has_hook = dice.permille(900);
+        let kind = Kind {
+            has_hook,
+            returns_blocked: dice.permille(700),
+            shows_hooks: dice.permille(500),
+            passes_without_hook: dice.permille(500),
+            is_repeated: dice.permille(500),
+        };
+        let kinds = dice.between(0, (1 << 16) - 1) & dice.between(0, (1 << 16) - 1);
+        let dialogs = if kinds & 1 == 1 { 400 } else { 0 };
+        let mut cli = Cli::new(RunId::new(Ulid::from(2_u128)), now);
+        cli.is_alive = false;
+        let sends_left = dice.between(1, 8);
+        let mut world = World {
+            now,
+            queue: BinaryHeap::new(),
+            count: 0,
+            store: Store::new(now),
+            claims: Claims::default(),
+            cli,
+            past: Vec::new(),
+            prompts: BTreeMap::new(),
+            events: 0,
+            tmux: Tmux::default(),
+            daemon: None,
+            lives: 0,
+            worker: Worker::default(),
+            told: None,
+            is_watching: false,
+            locked_until: now,
+            order: BTreeMap::new(),
+            kind,
+            faults: Faults { dialogs, kinds, ..Faults::default() },
+            reads: Vec::new(),
+            is_calm: false,
+            keys: 0,
+            sends_left,
+            due_at: None,
+            is_broken: None,
+            traced: is_traced.then(Vec::new),
+            dice,
+        };
+        world.later(0, Happens::Boot);
+        world.later(10, Happens::Sender);
+        let (person, fault) = (world.dice.between(500, 20_000), world.dice.between(500, 5000));
+        world.later(person, Happens::Person);
+        world.later(fault, Happens::Fault);
+        let calm = world.dice.between(5_000, 90_000);
+        world.later(calm, Happens::Calm);
+        world
+    }
+
+    /// Lets everything happen until all is at rest, and returns what was wrong, with what had happened.
+    pub(crate) fn run(mut self) -> Result<(), (String, Vec<String>)> {
+        let mut calm_at = None;
+        while let Some(Reverse(Due(at, _, what))) = self.queue.pop() {
+            self.now = at;
+            self.happens(what);
+            if self.is_calm && self.sends_left == 0 {
+                let since = *calm_at.get_or_insert(self.now);
+                if self.store.is_at_rest() && self.now.0 - since.0 > 60_000 {
+                    break;
+                }
+                if self.now.0 - since.0 > REST_WITHIN {
+                    self.broken("mail is stuck");
+                }
+            }
+            if self.count > HAPPENS_MAX {
+                self.broken("it never comes to rest");
+            }
+            if self.is_broken.is_some() {
+                break;
+            }
+        }
+        self.check();
+        match self.is_broken {
+            None => Ok(()),
+            Some(why) => Err((why, self.traced.unwrap_or_default())),
+        }
+    }
+
+    pub(crate) fn later(&mut self, after_ms: i64, what: Happens) {
+        self.later_at(Timestamp(self.now.0 + after_ms), what);
+    }
+
+    pub(crate) fn later_at(&mut self, at: Timestamp, what: Happens) {
+        self.count += 1;
+        self.queue.push(Reverse(Due(at.max(self.now), self.count, what)));
+    }
+
+    pub(crate) fn broken(&mut self, why: &str) {
+        self.trace(|_| format!("BROKEN: {why}"));
+        self.is_broken.get_or_insert(why.to_owned());
+    }
+
+    pub(crate) fn trace(&mut self, what: impl FnOnce(&World) -> String) {
+        if self.traced.is_some() {
+            let line = format!("{:>7} {}", self.now.0 - 1_000_000, what(self));
+            self.traced.iter_mut().for_each(|it| it.push(line.clone()));
+        }
+    }
+
+    pub(crate) fn is_disk_full(&self) -> bool {
+        self.now < self.faults.full_until
+    }
+
+    fn happens(&mut self, what: Happens) {
+        match what {
+            Happens::Boot => self.boot(),
+            Happens::Daemon { life, what } => {
+                if self.daemon == Some(life) {
+                    self.in_daemon(life, what);
+                }
+            }
+            Happens::Command { command } => self.command_runs(command),
+            Happens::HookRuns { run, event } => self.hook_runs(run, event),
+            Happens::HookSays { run, event, verdict } => self.hook_says(run, event, verdict),
+            Happens::Cli { run, what } => {
+                if run != self.cli.run || !self.cli.is_alive {
+                    return;
+                }
+                let until = self.cli.stalled_until;
+                match self.now < until {
+                    true => self.later_at(until, Happens::Cli { run, what }),
+                    false => self.in_cli(what),
+                }
+            }
+            Happens::Person => self.person(),
+            Happens::Sender => self.sender(),
+            Happens::Fault => self.fault(),
+            Happens::Calm => self.calm(),
+        }
+    }
+
+    fn in_cli(&mut self, what: Loop) {
+        match what {
+            Loop::Input(input) => self.take_input(input),
+            Loop::HookHeard { event, is_blocked, is_dead } => {
+                self.hook_heard(event, is_blocked, is_dead);
+            }
+            Loop::Begins => self.begins(),
+            Loop::TurnEnds { turn } => self.turn_ends(turn),
+            Loop::DialogHook { since } => self.dialog_hook(since),
+            Loop::DialogComes { asks } => self.dialog_comes(asks),
+            Loop::DialogShown => self.cli.dialogs_near -= 1,
+        }
+    }
+
+    /// Plans something in the present life of the daemon, if it lives.
+    pub(crate) fn inside(&mut self, after_ms: i64, what: Inside) {
+        if let Some(life) = self.daemon {
+            self.later(after_ms, Happens::Daemon { life, what });
+        }
+    }
+
+    /// Plans something in the present life of the CLI.
+    pub(crate) fn in_loop(&mut self, after_ms: i64, what: Loop) {
+        let run = self.cli.run;
+        self.later(after_ms, Happens::Cli { run, what });
+    }
+
+    /// Plans to have the kernel look when something is due.
+    pub(crate) fn wake(&mut self, life: u64) {
+        if self.store.wake_at != self.due_at
+            && let Some(at) = self.store.wake_at
+        {
+            self.due_at = Some(at);
+            self.later_at(at, Happens::Daemon { life, what: Inside::Due });
+        }
+    }
+
+    pub(crate) fn forget_wake(&mut self) {
+        self.due_at = None;
+    }
+
+    /// The model reads a prompt.
+    pub(crate) fn was_read(&mut self, prompt: &Prompt) {
+        self.trace(|_| format!("READ {:?} of event {}", prompt.content, prompt.event));
+        let has_mail = prompt.content.iter().any(|it| matches!(it, Chunk::Mail(_)));
+        if has_mail && prompt.content.len() > 1 && prompt.is_hooked && self.kind.has_hook {
+            self.broken("what was read is not one delivery alone");
+        }
+        for chunk in &prompt.content {
+            let Chunk::Mail(delivery) = chunk else { continue };
+            let messages = self.store.delivery(*delivery).unwrap().messages.clone();
+            for message in messages {
+                self.reads_message(message, prompt.is_hooked && self.kind.has_hook);
+            }
+        }
+    }
+}
