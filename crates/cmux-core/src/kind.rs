@@ -161,6 +161,47 @@ impl Permissions {
     }
 }
 
+/// How a message gets to an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Channel {
+    /// It is pasted at its prompt, and submitted.
+    Paste,
+    /// Its CLI takes it whole, past its screen.
+    Api,
+}
+
+impl Channel {
+    pub const ALL: [Channel; 2] = [Channel::Paste, Channel::Api];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Channel::Paste => "paste",
+            Channel::Api => "api",
+        }
+    }
+}
+
+/// What is done with a message that was given to an agent, and of which nothing shows that it was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unconfirmed {
+    /// It is given again, at the risk of being read twice.
+    #[default]
+    Again,
+    /// It is left, at the risk of not being read, and its sender is told.
+    Leave,
+}
+
+impl Unconfirmed {
+    pub const ALL: [Unconfirmed; 2] = [Unconfirmed::Again, Unconfirmed::Leave];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Unconfirmed::Again => "again",
+            Unconfirmed::Leave => "leave",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::{BadValue, Value, text, wrong};
-use crate::kind::{Kind, Permissions};
+use crate::kind::{Channel, Kind, Permissions, Unconfirmed};
 
 /// How many kinds there may be.
 pub const KINDS_MAX: usize = 64;
 
 /// What can be said of a kind.
-pub const KIND_KEYS: [&str; 4] = ["command", "args", "env", "permissions"];
+pub const KIND_KEYS: [&str; 6] =
+    ["command", "args", "env", "permissions", "channel", "unconfirmed"];
 
 /// How many words a command may have.
 const WORDS_MAX: usize = 256;
@@ -18,7 +19,7 @@ const WORDS_MAX: usize = 256;
 /// What the variables that cmux sets itself begin with.
 const OWN_VARIABLES: &str = "CMUX_";
 
-/// How a kind of agent is started, where the user wants it otherwise than its manifest has it.
+/// How a kind of agent is started and written to, where the user wants it otherwise than its manifest has it.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct KindSettings {
     /// What is run instead of the program that its manifest names, with its first arguments.
@@ -28,6 +29,9 @@ pub struct KindSettings {
     /// What is added to the environment. There may be keys to a provider in it.
     pub env: BTreeMap<String, String>,
     pub permissions: Permissions,
+    /// How messages get to it, if not as its manifest has it.
+    pub channel: Option<Channel>,
+    pub unconfirmed: Unconfirmed,
 }
 
 impl KindSettings {
@@ -45,15 +49,34 @@ impl KindSettings {
             "args" => self.args = words(&full, value)?,
             "env" => self.env = variables(&full, value)?,
             "permissions" => {
-                let name = text(&full, value)?;
-                let found = Permissions::ALL.into_iter().find(|it| it.name() == name);
-                let expected = "\"ask\", \"edits\" or \"all\"";
-                self.permissions = found.ok_or_else(|| wrong(&full, expected))?;
+                self.permissions = one_of(&full, value, &Permissions::ALL, Permissions::name)?;
+            }
+            "channel" => {
+                self.channel = Some(one_of(&full, value, &Channel::ALL, Channel::name)?);
+            }
+            "unconfirmed" => {
+                self.unconfirmed = one_of(&full, value, &Unconfirmed::ALL, Unconfirmed::name)?;
             }
             _ => return Err(BadValue::Unknown { key: full }),
         }
         Ok(())
     }
+}
+
+/// Returns the one of `all` that is named.
+fn one_of<T: Copy>(
+    key: &str,
+    value: &Value,
+    all: &[T],
+    name: fn(T) -> &'static str,
+) -> Result<T, BadValue> {
+    let said = text(key, value)?;
+    let found = all.iter().copied().find(|it| name(*it) == said);
+    found.ok_or_else(|| {
+        let names: Vec<String> = all.iter().map(|it| format!("\"{}\"", name(*it))).collect();
+        let (last, others) = names.split_last().map_or(("", &[][..]), |(last, all)| (last, all));
+        wrong(key, format!("{} or {last}", others.join(", ")))
+    })
 }
 
 fn words(key: &str, value: &Value) -> Result<Vec<String>, BadValue> {
@@ -96,12 +119,14 @@ fn variables(key: &str, value: &Value) -> Result<BTreeMap<String, String>, BadVa
 
 impl fmt::Debug for KindSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let KindSettings { command, args, env, permissions } = self;
+        let KindSettings { command, args, env, permissions, channel, unconfirmed } = self;
         f.debug_struct("KindSettings")
             .field("program", &command.as_ref().and_then(|words| words.first()))
             .field("args", &args.len())
             .field("env", &env.keys().collect::<Vec<_>>())
             .field("permissions", permissions)
+            .field("channel", channel)
+            .field("unconfirmed", unconfirmed)
             .finish()
     }
 }
@@ -118,9 +143,12 @@ mod tests {
             ("args", list(&["--model", "m"])),
             ("env", Value::Table(env.clone())),
             ("permissions", Value::Text("all".to_owned())),
+            ("channel", Value::Text("paste".to_owned())),
+            ("unconfirmed", Value::Text("leave".to_owned())),
         ];
         let mut settings = KindSettings::default();
         assert_eq!(settings.permissions, Permissions::Edits);
+        assert_eq!((settings.channel, settings.unconfirmed), (None, Unconfirmed::Again));
         for (key, value) in set {
             settings.set(&kind(), key, &value).unwrap();
         }
@@ -131,6 +159,8 @@ mod tests {
         assert_eq!(settings.args, ["--model", "m"]);
         assert_eq!(settings.env, env);
         assert_eq!(settings.permissions, Permissions::All);
+        assert_eq!(settings.channel, Some(Channel::Paste));
+        assert_eq!(settings.unconfirmed, Unconfirmed::Leave);
         let shown = format!("{settings:?}");
         assert!(shown.contains("TOKEN") && !shown.contains("s3cret"), "{shown}");
     }
@@ -151,6 +181,9 @@ mod tests {
             ("env", variable("CMUX_TOKEN", "x"), "must be called something else"),
             ("env", variable("A", "s3cret\0"), "must be text without a zero byte"),
             ("permissions", Value::Text("some".to_owned()), "must be \"ask\", \"edits\" or"),
+            ("channel", Value::Text("mail".to_owned()), "must be \"paste\" or \"api\""),
+            ("channel", Value::Flag(true), "`kinds.claude.channel` must be text"),
+            ("unconfirmed", Value::Text("no".to_owned()), "must be \"again\" or \"leave\""),
             ("zzz", Value::Number(1), "`kinds.claude.zzz` cannot be set here"),
         ] {
             let refused =

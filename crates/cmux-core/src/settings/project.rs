@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::{BadValue, KindSettings, Value, kind, text, wrong};
-use crate::kind::{Kind, Permissions};
+use crate::kind::{Channel, Kind, Permissions, Unconfirmed};
 use crate::trust::Standing;
 
 /// What a project's own file says.
@@ -35,6 +35,8 @@ pub struct ProjectKind {
     pub env: BTreeMap<String, String>,
     /// The most that its agents may do without asking.
     pub permissions: Option<Permissions>,
+    pub channel: Option<Channel>,
+    pub unconfirmed: Option<Unconfirmed>,
 }
 
 impl ProjectSettings {
@@ -71,6 +73,8 @@ impl ProjectKind {
             "args" => self.args = said.args,
             "env" => self.env = said.env,
             "permissions" => self.permissions = Some(said.permissions),
+            "channel" => self.channel = said.channel,
+            "unconfirmed" => self.unconfirmed = Some(said.unconfirmed),
             _ => return Err(BadValue::Unknown { key: format!("kinds.{kind}.{key}") }),
         }
         Ok(())
@@ -82,6 +86,8 @@ impl ProjectKind {
             ("command", self.command.is_some()),
             ("args", !self.args.is_empty()),
             ("env", !self.env.is_empty()),
+            ("channel", self.channel.is_some()),
+            ("unconfirmed", self.unconfirmed.is_some()),
         ];
         said.into_iter().filter(|(_, is_said)| *is_said).map(|(key, _)| key).collect()
     }
@@ -104,6 +110,8 @@ pub fn narrowed(
             settings.command = project.command.clone().or(settings.command);
             settings.args.extend(project.args.iter().cloned());
             settings.env.extend(project.env.clone());
+            settings.channel = project.channel.or(settings.channel);
+            settings.unconfirmed = project.unconfirmed.unwrap_or(settings.unconfirmed);
         }
     }
     settings
@@ -152,12 +160,14 @@ fn flag(key: &str, value: &Value) -> Result<bool, BadValue> {
 /// Shows the names of the variables and not what they hold.
 impl fmt::Debug for ProjectKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ProjectKind { command, args, env, permissions } = self;
+        let ProjectKind { command, args, env, permissions, channel, unconfirmed } = self;
         f.debug_struct("ProjectKind")
             .field("program", &command.as_ref().and_then(|words| words.first()))
             .field("args", &args.len())
             .field("env", &env.keys().collect::<Vec<_>>())
             .field("permissions", permissions)
+            .field("channel", channel)
+            .field("unconfirmed", unconfirmed)
             .finish()
     }
 }
@@ -198,13 +208,15 @@ mod tests {
         for standing in [Standing::New, Standing::Changed] {
             assert_eq!(narrowed(&user, Some(&project), standing), user);
             let told = told(&user, &project, standing).join("\n");
-            let expected =
-                "`kinds.claude.command`, `kinds.claude.args`, `kinds.claude.env` are not";
+            let expected = "`kinds.claude.command`, `kinds.claude.args`, `kinds.claude.env`, \
+                            `kinds.claude.channel`, `kinds.claude.unconfirmed` are not";
             assert!(told.contains(expected) && !told.contains("hush"), "{told}");
         }
         let trusted = narrowed(&user, Some(&project), Standing::Trusted);
         assert_eq!(trusted.command.as_deref(), Some(&["/p/claude".to_owned()][..]));
         assert_eq!(trusted.args, ["--user", "--project"]);
+        assert_eq!(trusted.channel, Some(Channel::Paste));
+        assert_eq!(trusted.unconfirmed, Unconfirmed::Leave);
         let env = [("A", "user"), ("B", "hush"), ("C", "hush")];
         assert_eq!(trusted.env, table(&env));
         assert_eq!(told(&user, &project, Standing::Trusted), [""; 0]);
@@ -262,6 +274,8 @@ mod tests {
             args: vec!["--user".to_owned()],
             env: table(&[("A", "user"), ("B", "user")]),
             permissions: Permissions::Edits,
+            channel: None,
+            unconfirmed: Unconfirmed::Again,
         }
     }
 
@@ -272,6 +286,8 @@ mod tests {
             ("command", list("/p/claude")),
             ("args", list("--project")),
             ("env", Value::Table(table(&[("B", "hush"), ("C", "hush")]))),
+            ("channel", said("paste")),
+            ("unconfirmed", said("leave")),
         ] {
             project.set(&kind(), key, &value).unwrap();
         }

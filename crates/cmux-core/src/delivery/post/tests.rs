@@ -1,3 +1,5 @@
+//! What follows each look at a delivery that goes in by a door.
+
 use ulid::Ulid;
 
 use super::*;
