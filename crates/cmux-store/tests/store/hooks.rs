@@ -42,7 +42,8 @@ fn a_hook_is_told_with_all_that_links_it_to_others() {
     let payload = cmux_core::digest::Digest::of(b"{}");
     let (name, tool) = ("PostToolUse".to_owned(), Some("Bash".to_owned()));
     let (means, turn, ok) = ("tool_ended", None, Some(true));
-    let told = Told { hook: hook(1), name, means, ids, turn, tool, ok, at: NOW, payload };
+    let told =
+        Told { hook: hook(1), name, means, ids, turn, tool, ok, at: NOW, payload, claim: None };
     let told = event(&agent, What::HookReceived(told));
     store.turn(|tx| tx.append_with(&told, b"{}", LATER)).unwrap();
     let rows = events::newest(store.view(), 1, &events::Filter::default()).unwrap();
