@@ -136,7 +136,8 @@ pub enum Step {
     Press(u32),
     /// Empty the prompt, for the so-manieth time of this attempt.
     Empty(u32),
-    /// Take the ticket, if it is open.
+    /// Take the ticket if it is open, and leave a void one if there is none: whoever comes too late with
+    /// the delivery then finds that it is over.
     Void,
     /// Give a ticket back that the hook had taken in vain.
     GiveBack,
@@ -184,9 +185,9 @@ impl Typing {
         }
         if !look.is_alive {
             return match look.ticket {
-                Ticket::Absent | Ticket::Void => Step::Done(Sighted::Unused(Unused::RunOver)),
+                Ticket::Void => Step::Done(Sighted::Unused(Unused::RunOver)),
                 Ticket::Claimed => Step::GiveBack,
-                Ticket::Open => Step::Void,
+                Ticket::Absent | Ticket::Open => Step::Void,
             };
         }
         match look.ticket {
@@ -276,11 +277,7 @@ impl Typing {
         }
         let is_ours_alone = pace.confirm == Confirm::Sight && look.presses > 0;
         if (look.is_recalled || self.gave_up.is_some()) && !is_ours_alone {
-            // Without a ticket, nothing was typed that it could be taken for.
-            return match look.ticket == Ticket::Absent && look.is_recalled {
-                true => Step::Done(Sighted::Unused(Unused::Recalled)),
-                false => Step::Void,
-            };
+            return Step::Void;
         }
         if look.ticket == Ticket::Absent {
             return Step::Lay;
@@ -326,7 +323,9 @@ impl Typing {
             return Step::Tell(Sighted::Typing);
         }
         let (so, after) = match look.presses {
-            0 => (self.pasted.or(self.ours), pace.submit_after),
+            0 if delivery.attempt == 1 => (self.pasted.or(self.ours), pace.submit_after),
+            // The copy before may only have been late, and come to this one.
+            0 => (self.ours, pace.submit_after.max(STALE_AFTER)),
             presses => (self.pressed.min(self.ours), patience(LEAVES_WITHIN, presses)),
         };
         let waited = so.unwrap_or(Duration::ZERO);

@@ -51,11 +51,10 @@ impl Claims {
         self.tickets.entry(delivery).or_insert((run, Lies::Open));
     }
 
-    /// Takes a ticket that is open. Of this and a claim, one comes first.
-    pub(crate) fn void(&mut self, delivery: DeliveryId) {
-        if let Some((_, lies)) = self.tickets.get_mut(&delivery)
-            && *lies == Lies::Open
-        {
+    /// Takes a ticket that is open, or was never laid. Of this and a claim, one comes first.
+    pub(crate) fn void(&mut self, delivery: DeliveryId, run: RunId) {
+        let (_, lies) = self.tickets.entry(delivery).or_insert((run, Lies::Open));
+        if *lies == Lies::Open {
             *lies = Lies::Void;
         }
     }

@@ -20,6 +20,9 @@ use crate::world::{Happens, Inside, World};
 /// How long after its look a step may still be done, in milliseconds. A dialog's hook waits longer.
 const STEP_WITHIN: i64 = 1500;
 
+/// How long it has the lock at most once it has typed something, in milliseconds.
+const LOCKED_MAX: i64 = 2000;
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Worker {
     pub(crate) job: Job,
@@ -30,6 +33,8 @@ pub(crate) struct Worker {
     /// Since when it has the pane's lock.
     locked_at: Option<Timestamp>,
     glance: Option<(bool, Ticket)>,
+    /// What was typed last, as long as nothing shows that it has come to the CLI, and when.
+    on_its_way: Option<(&'static str, Timestamp)>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -126,6 +131,7 @@ impl World {
             Job::None => {}
             Job::Offer { run, mut offering } => {
                 let look = self.look_of(None, run, view);
+                self.follow(look.holds);
                 let offer = offering.next(&look, &self.pace(), self.now);
                 self.worker.job = Job::Offer { run, offering };
                 self.trace(|_| format!("offer {:?} {:?}: {offer:?}", look.holds, look.doing));
@@ -133,6 +139,7 @@ impl World {
             }
             Job::Deliver { delivery, mut typing } => {
                 let look = self.look_of(Some(&delivery), delivery.run, view);
+                self.follow(look.holds);
                 let step = typing.next(&delivery, &look, &self.pace(), self.now);
                 self.trace(|_| {
                     format!(
@@ -232,7 +239,7 @@ impl World {
                 self.look_after(1);
             }
             Step::Void => {
-                self.claims.void(delivery);
+                self.claims.void(delivery, run);
                 self.look_after(1);
             }
             Step::GiveBack => {
@@ -251,13 +258,35 @@ impl World {
         }
     }
 
+    /// Gives the lock back, unless something is on its way that must not come to a dialog.
+    fn unlock(&mut self) {
+        let is_long_ago = |at: Timestamp| self.now.0 - at.0 >= LOCKED_MAX;
+        if self.worker.on_its_way.is_none_or(|(_, at)| is_long_ago(at)) {
+            self.worker.on_its_way = None;
+            self.worker.locked_at = None;
+        }
+    }
+
+    /// Takes note of whether what was typed last has come to the CLI.
+    fn follow(&mut self, holds: Holds) {
+        let has_come = match self.worker.on_its_way {
+            Some(("paste", _)) => holds != Holds::Nothing,
+            Some(("press", _)) => holds != Holds::Ours,
+            Some(_) => holds == Holds::Nothing,
+            None => false,
+        };
+        if has_come {
+            self.worker.on_its_way = None;
+        }
+    }
+
     fn rest(&mut self, pause: Duration) {
-        self.worker.locked_at = None;
+        self.unlock();
         self.look_after(i64::try_from(pause.as_millis()).unwrap());
     }
 
     fn ask(&mut self, heard: Heard) {
-        self.worker.locked_at = None;
+        self.unlock();
         self.worker.tick += 1;
         self.worker.is_awaiting = true;
         let tick = Some(self.worker.tick);
@@ -277,6 +306,7 @@ impl World {
         let Some(life) = self.daemon else { return };
         self.worker.tick += 1;
         self.worker.is_awaiting = true;
+        self.worker.on_its_way = Some((what, self.now));
         let (token, tick) = ((delivery, attempt, what, time), self.worker.tick);
         let deadline = Timestamp(self.worker.locked_at.unwrap_or(self.now).0 + STEP_WITHIN);
         let command = Command { run, token, input, deadline, keys, life, tick };
