@@ -53,7 +53,10 @@ pub(crate) struct Prompt {
 /// What can be seen at one moment.
 #[derive(Clone, Debug)]
 pub(crate) struct View {
+    /// From when on.
     pub(crate) at: Timestamp,
+    /// When the CLI wrote it.
+    pub(crate) made_at: Timestamp,
     pub(crate) prompt: Vec<Chunk>,
     pub(crate) doing: Doing,
 }
@@ -81,7 +84,7 @@ pub(crate) struct Cli {
 
 impl Cli {
     pub(crate) fn new(run: RunId, now: Timestamp) -> Cli {
-        let view = View { at: now, prompt: Vec::new(), doing: Doing::AtPrompt };
+        let view = View { at: now, made_at: now, prompt: Vec::new(), doing: Doing::AtPrompt };
         Cli {
             run,
             is_alive: true,
@@ -207,24 +210,26 @@ impl World {
             self.in_loop(starts, Loop::Begins);
             return;
         }
-        for _ in 0..hooks {
+        for call in 0..u64::from(hooks) {
             let late = if self.faults.takes(|it| &mut it.delays_hook) { 14_000 } else { 200 };
             let delay = self.dice.between(5, late);
-            self.later(delay, Happens::HookRuns { run, event });
+            self.later(delay, Happens::HookRuns { run, event, call });
         }
     }
 
     /// The process of a hook looks at what was submitted. It runs whatever becomes of its CLI.
-    pub(crate) fn hook_runs(&mut self, run: RunId, event: u64) {
+    pub(crate) fn hook_runs(&mut self, run: RunId, event: u64, call: u64) {
         if self.faults.takes(|it| &mut it.kills_hook) {
             self.trace(|_| format!("hook {event} is killed before its claim"));
             let heard = Loop::HookHeard { event, is_blocked: false, is_dead: true };
             return self.later(20, Happens::Cli { run, what: heard });
         }
         let content = self.prompts.get(&event).cloned().unwrap_or_default();
+        // Not every CLI tells that two calls are for the same prompt.
+        let by = event * 10 + if self.kind.names_prompts { 0 } else { call };
         let verdict = match self.is_disk_full() && self.dice.permille(500) {
             true if content.iter().any(|it| matches!(it, Chunk::Mail(_))) => Verdict::Block,
-            true | false => self.claims.judge(&content, run, event, self.now),
+            true | false => self.claims.judge(&content, run, by, self.now),
         };
         self.trace(|_| format!("hook {event} of {content:?}: {verdict:?}"));
         if self.faults.takes(|it| &mut it.kills_hook_late) {
@@ -234,15 +239,13 @@ impl World {
         }
         let late = if self.faults.takes(|it| &mut it.delays_answer) { 40_000 } else { 300 };
         let delay = self.dice.between(1, late);
-        self.later(delay, Happens::HookSays { run, event, verdict });
+        self.later(delay, Happens::HookSays { run, event, by, verdict });
     }
 
     /// The hook is about to answer. A claim that does not stand any more is none.
-    pub(crate) fn hook_says(&mut self, run: RunId, event: u64, verdict: Verdict) {
+    pub(crate) fn hook_says(&mut self, run: RunId, event: u64, by: u64, verdict: Verdict) {
         let is_blocked = match verdict {
-            Verdict::Pass { claim: Some(delivery) } => {
-                !self.claims.stands(delivery, event, self.now)
-            }
+            Verdict::Pass { claim: Some(delivery) } => !self.claims.stands(delivery, by, self.now),
             Verdict::Pass { claim: None } => false,
             Verdict::Block => true,
         };
@@ -342,7 +345,8 @@ impl World {
         let late = if self.faults.takes(|it| &mut it.draws_late) { 250 } else { 20 };
         let at = self.now.0 + self.dice.between(0, late);
         let last = self.cli.views.back().map_or(0, |it| it.at.0);
-        let view = View { at: Timestamp(at.max(last)), prompt: self.cli.prompt.clone(), doing };
+        let (at, made_at) = (Timestamp(at.max(last)), self.now);
+        let view = View { at, made_at, prompt: self.cli.prompt.clone(), doing };
         self.cli.views.push_back(view);
         self.note_soon();
     }

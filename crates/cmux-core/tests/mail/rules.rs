@@ -11,7 +11,8 @@ impl World {
         let message = self.store.messages.iter().find(|it| it.id == id).unwrap();
         let (state, seq, from) = (message.state, message.seq, message.from.name.clone());
         let is_first = !self.reads.iter().any(|it| it.message == id);
-        if is_first {
+        // A copy that no hook saw may come from long ago.
+        if is_first && (is_hooked || !self.kind.has_hook) {
             let last = self.order.entry(from).or_default();
             let is_late = seq < *last;
             *last = seq.max(*last);

@@ -200,12 +200,18 @@ impl World {
             empties: times("empty"),
             holds,
             doing: (!is_blind).then_some(doing),
-            is_person_here: self.now.0 - self.tmux.key_at.0 < 3000,
+            is_person_here: self.is_person_here(view.made_at),
             is_scrolled: self.tmux.is_scrolled,
             is_deaf: false,
             is_in_front: true,
             is_recalled: delivery.is_some_and(|it| self.store.is_recalled(it)),
         }
+    }
+
+    /// Returns whether a person types: a key came just now, or one to which nothing was written yet.
+    fn is_person_here(&self, written_at: Timestamp) -> bool {
+        let since_ms = self.now.0 - self.tmux.key_at.0;
+        since_ms < 3000 || (since_ms < 30_000 && written_at < self.tmux.key_at)
     }
 
     fn offer(&mut self, offer: Offer, run: RunId, is_alive: bool, keys: u64) {

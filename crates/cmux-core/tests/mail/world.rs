@@ -44,10 +44,12 @@ pub(crate) enum Happens {
     HookRuns {
         run: RunId,
         event: u64,
+        call: u64,
     },
     HookSays {
         run: RunId,
         event: u64,
+        by: u64,
         verdict: Verdict,
     },
     Person,
@@ -92,6 +94,8 @@ pub(crate) struct Kind {
     /// Whether a prompt is read whose hook has died.
     pub(crate) passes_without_hook: bool,
     pub(crate) is_repeated: bool,
+    /// Whether it tells its hook which prompt is which.
+    pub(crate) names_prompts: bool,
 }
 
 /// What goes wrong next, and how often.
@@ -198,6 +202,7 @@ impl World {
             shows_hooks: dice.permille(500),
             passes_without_hook: dice.permille(500),
             is_repeated: dice.permille(500),
+            names_prompts: dice.permille(500),
         };
         let kinds = dice.between(0, (1 << 16) - 1) & dice.between(0, (1 << 16) - 1);
         let dialogs = if kinds & 1 == 1 { 400 } else { 0 };
@@ -306,8 +311,10 @@ impl World {
                 }
             }
             Happens::Command { command } => self.command_runs(command),
-            Happens::HookRuns { run, event } => self.hook_runs(run, event),
-            Happens::HookSays { run, event, verdict } => self.hook_says(run, event, verdict),
+            Happens::HookRuns { run, event, call } => self.hook_runs(run, event, call),
+            Happens::HookSays { run, event, by, verdict } => {
+                self.hook_says(run, event, by, verdict)
+            }
             Happens::Cli { run, what } => {
                 if run != self.cli.run || !self.cli.is_alive {
                     return;
@@ -373,8 +380,14 @@ impl World {
         if has_mail && prompt.content.len() > 1 && prompt.is_hooked && self.kind.has_hook {
             self.broken("what was read is not one delivery alone");
         }
+        let mut seen = Vec::new();
         for chunk in &prompt.content {
             let Chunk::Mail(delivery) = chunk else { continue };
+            // Without a hook, a copy that was late and one that was not may be in one prompt.
+            if seen.contains(&delivery) {
+                continue;
+            }
+            seen.push(delivery);
             let messages = self.store.delivery(*delivery).unwrap().messages.clone();
             for message in messages {
                 self.reads_message(message, prompt.is_hooked && self.kind.has_hook);
