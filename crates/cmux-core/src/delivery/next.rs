@@ -35,10 +35,10 @@ const ANSWERED_AFTER: Duration = Duration::from_secs(15);
 const BACK_AFTER: Duration = Duration::from_secs(1);
 
 /// How long something must have been at the prompt that cmux left there, before it is taken away, and how
-/// long that may take. Each further time there is twice as much of it: a CLI that is asked three times at
-/// once to empty its prompt may take it for a wish to end.
+/// long that may take. Each further time there is twice as much of it: a CLI that stood still, and finds that
+/// it was asked more than once to empty a prompt that is empty, takes it for a wish to end.
 pub(super) const STALE_AFTER: Duration = Duration::from_secs(1);
-pub(super) const EMPTY_WITHIN: Duration = Duration::from_secs(3);
+pub(super) const EMPTY_WITHIN: Duration = Duration::from_secs(15);
 
 /// How often it is tried to submit a text that does not leave, and to empty the prompt of it.
 const PRESSES_MAX: u32 = 8;

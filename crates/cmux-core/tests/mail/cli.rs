@@ -78,6 +78,8 @@ pub(crate) struct Cli {
     /// What was read, and from when on that can be seen.
     pub(crate) transcript: Vec<(Timestamp, Vec<Chunk>)>,
     pub(crate) input_at: Timestamp,
+    /// When it last put back itself what a person had submitted.
+    pub(crate) returned_at: Timestamp,
     /// When it was asked to empty a prompt that was empty.
     pub(crate) asked_to_end_at: Option<Timestamp>,
 }
@@ -97,6 +99,7 @@ impl Cli {
             views: VecDeque::from([view]),
             transcript: Vec::new(),
             input_at: now,
+            returned_at: Timestamp(0),
             asked_to_end_at: None,
         }
     }
@@ -165,8 +168,7 @@ impl World {
     }
 
     fn empty(&mut self, by: By) {
-        let has_keys = self.cli.prompt.iter().any(|it| matches!(it, Chunk::Key(_)));
-        if by == By::Cmux && has_keys {
+        if by == By::Cmux && self.has_draft() {
             self.broken("cmux destroyed a draft");
         }
         if !self.cli.prompt.is_empty() {
@@ -179,6 +181,21 @@ impl World {
         }
     }
 
+    /// Returns whether something of a person's is at the prompt that could have been seen there: what the CLI
+    /// itself has just put back could not.
+    fn has_draft(&self) -> bool {
+        let is_fresh = self.now.0 - self.cli.returned_at.0 < 700;
+        !is_fresh && self.cli.prompt.iter().any(|it| matches!(it, Chunk::Key(_)))
+    }
+
+    /// Puts back what was submitted.
+    fn put_back(&mut self, back: Vec<Chunk>) {
+        if back.iter().any(|it| matches!(it, Chunk::Key(_))) {
+            self.cli.returned_at = self.now;
+        }
+        self.cli.prompt.splice(0..0, back);
+    }
+
     /// What was submitted and is not read comes back, and if there is nothing, the turn ends.
     fn escape(&mut self) {
         let back: Vec<Chunk> = self.cli.submitted.drain(..).flat_map(|it| it.content).collect();
@@ -186,17 +203,17 @@ impl World {
             self.cli.turns += 1;
             return;
         }
-        self.cli.prompt.splice(0..0, back);
+        self.put_back(back);
     }
 
     fn submit(&mut self, by: By) {
         if self.cli.prompt.is_empty() {
             return;
         }
-        let content = std::mem::take(&mut self.cli.prompt);
-        if by == By::Cmux && content.iter().any(|it| matches!(it, Chunk::Key(_))) {
+        if by == By::Cmux && self.has_draft() {
             self.broken("cmux submitted a draft");
         }
+        let content = std::mem::take(&mut self.cli.prompt);
         self.events += 1;
         let (event, run) = (self.events, self.cli.run);
         self.prompts.insert(event, content.clone());
@@ -275,7 +292,7 @@ impl World {
         let back = self.cli.submitted.remove(at).unwrap().content;
         self.trace(|_| format!("{event} is blocked: {back:?}"));
         if self.kind.returns_blocked || back.iter().any(|it| matches!(it, Chunk::Key(_))) {
-            self.cli.prompt.splice(0..0, back);
+            self.put_back(back);
         }
         self.draw();
     }
