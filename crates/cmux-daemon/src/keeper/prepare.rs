@@ -104,7 +104,7 @@ pub(super) fn prepare(
     let folders = folders(desk, agent, run)?;
     let allowed = known.settings.permissions.name();
     private::write(&folders.run.join(ALLOWED), allowed.as_bytes()).map_err(|it| it.to_string())?;
-    let settings = write_settings(desk, &known, &folders)?;
+    let settings = write_settings(desk, &known, Path::new(root), &folders)?;
     let at = settings.display().to_string();
     private::write(&folders.run.join(SETTINGS_AT), at.as_bytes()).map_err(|it| it.to_string())?;
     let port = free_port();
@@ -160,9 +160,14 @@ fn folders(desk: &Desk, agent: &Agent, run: RunId) -> Result<Folders, String> {
 }
 
 /// Writes what makes a CLI call cmux, and returns what `{settings}` stands for.
-fn write_settings(desk: &Desk, known: &Known, folders: &Folders) -> Result<PathBuf, String> {
+fn write_settings(
+    desk: &Desk,
+    known: &Known,
+    root: &Path,
+    folders: &Folders,
+) -> Result<PathBuf, String> {
     let (manifest, permissions) = (&known.manifest, known.settings.permissions);
-    let files = hooks::settings(manifest, &desk.cmux, permissions);
+    let files = hooks::settings(manifest, &desk.cmux, root, permissions);
     let folder = match files.lasts {
         Lasts::Run => &folders.run,
         Lasts::Agent => &folders.state,

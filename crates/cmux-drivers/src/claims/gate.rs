@@ -161,3 +161,180 @@ fn headers(text: &str) -> impl Iterator<Item = (DeliveryId, &str)> {
     let at = text.match_indices(HEAD).map(|(at, _)| &text[at..]);
     at.filter_map(|rest| Some((delivery_of(rest)?, rest))).take(HEADERS_MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::process::{Child, Command, Stdio};
+
+    use cmux_core::delivery::{Delivery, DeliveryState};
+    use cmux_core::time::Timestamp;
+
+    use super::*;
+
+    const TEXT: &str =
+        "[cmux dlv_00000000000000000000000001 from a · task · msg_1]\nDo this:\n\tthat";
+
+    #[test]
+    fn what_cmux_typed_goes_on_alone_and_what_a_person_says_goes_on_untouched() {
+        let passes = Some(ClaimOutcome::Claimed);
+        let blocks = Some(ClaimOutcome::Blocked);
+        for (text, expected) in [
+            (TEXT.to_owned(), passes),
+            (TEXT.replace('\n', "\r\n").replace('\t', "    "), passes),
+            (format!("\n  {TEXT}  \n"), passes),
+            (format!("{TEXT} and more"), blocks),
+            (format!("x{TEXT}"), blocks),
+            (format!("say: {TEXT} and more"), blocks),
+            (TEXT.replace("this", "this or"), blocks),
+            (format!("{TEXT}\n{TEXT}"), blocks),
+            (format!("{}\n{TEXT}", TEXT.replace("0001", "0009")), blocks),
+            (TEXT[..TEXT.len() - 4].to_owned(), None),
+            (TEXT.replace("that", "what"), None),
+            (format!("What is {}?", &TEXT[..60]), None),
+            (TEXT.replace("0001", "0009"), None),
+            ("[cmux dlv_x from a]".to_owned(), None),
+            ("hello".to_owned(), None),
+            (String::new(), None),
+        ] {
+            let yard = Yard::new(true);
+            let verdict = yard.let_through(&text);
+            assert_eq!(verdict.as_ref().map(|it| it.outcome), expected, "{text}: {verdict:?}");
+            let is_told = verdict.is_some_and(|it| it.block.is_some());
+            assert_eq!(is_told, expected == blocks, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_second_copy_goes_no_further_by_whatever_the_first_was_taken() {
+        for (take, why) in [
+            (Take::Claim, "was submitted before"),
+            (Take::Void, "was taken back"),
+            (Take::Settle, "was read before"),
+            (Take::Damage, "could not be claimed"),
+        ] {
+            let yard = Yard::new(true);
+            yard.take(take);
+            let told = yard.let_through(TEXT).unwrap().block.unwrap();
+            assert!(told.contains(why), "{told}");
+            // Nor with something of a person's.
+            let merged = yard.let_through(&format!("{TEXT} and more"));
+            assert_eq!(merged.is_some(), why != "was read before", "{why}");
+        }
+    }
+
+    #[test]
+    fn a_cli_that_cannot_be_held_back_is_not() {
+        for take in [Take::Claim, Take::Void, Take::Settle] {
+            let yard = Yard::new(false);
+            yard.take(take);
+            let passed = Verdict::passed(id(), ClaimOutcome::Again);
+            assert_eq!(yard.let_through(TEXT), Some(passed));
+            assert_eq!(yard.let_through(&format!("{TEXT} and more")), None);
+        }
+    }
+
+    #[test]
+    fn another_run_and_another_cli_claim_nothing() {
+        let yard = Yard::new(true);
+        let other = "run_00000000000000000000000002".parse().unwrap();
+        assert_eq!(yard.claims.let_through(&Prompt { run: other, ..yard.prompt(TEXT) }), None);
+        let mut cat = cat();
+        let text = TicketText { process: Process::find(cat.id()).unwrap(), ..yard.text.clone() };
+        yard.claims.lay(&text).unwrap();
+        assert_eq!(yard.let_through(TEXT), None);
+        // What is below that CLI does.
+        let below = Prompt { process: text.process, ..yard.prompt(TEXT) };
+        let claimed = Verdict::passed(id(), ClaimOutcome::Claimed);
+        assert_eq!(yard.claims.let_through(&below), Some(claimed));
+        cat.kill().unwrap();
+        cat.wait().unwrap();
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_held_back_only_if_it_may_be_ours() {
+        let yard = Yard::new(true);
+        for (text, expected) in [
+            (r#"{"prompt":"[cmux dlv_00000000000000000000000001 from a"#, true),
+            (r#"{"prompt":"[cmux dlv_00000000000000000000000009 from a"#, false),
+            ("nonsense", false),
+        ] {
+            let prompt = Prompt { is_understood: false, ..yard.prompt(text) };
+            let verdict = yard.claims.let_through(&prompt);
+            assert_eq!(verdict.is_some_and(|it| it.block.is_some()), expected, "{text}");
+        }
+    }
+
+    /// How a ticket was taken.
+    #[derive(Clone, Copy)]
+    enum Take {
+        Claim,
+        Void,
+        Settle,
+        Damage,
+    }
+
+    /// A ticket that lies open.
+    struct Yard {
+        folder: tempfile::TempDir,
+        claims: Claims,
+        text: TicketText,
+    }
+
+    impl Yard {
+        fn new(blocks: bool) -> Yard {
+            let folder = tempfile::tempdir().unwrap();
+            let claims = Claims::at(folder.path().join("claims"));
+            let text = TicketText::of(&delivery(), Process::myself(), blocks);
+            claims.lay(&text).unwrap();
+            Yard { folder, claims, text }
+        }
+
+        fn take(&self, take: Take) {
+            match take {
+                Take::Claim => {
+                    let other = Digest::of(b"other");
+                    self.claims.claim(id(), self.text.run, self.text.print, other).unwrap();
+                }
+                Take::Void => assert!(self.claims.void(id()).unwrap()),
+                Take::Settle => self.claims.settle(&delivery(), true).unwrap(),
+                Take::Damage => {
+                    let ticket = self.folder.path().join(format!("claims/{}.ticket", id()));
+                    fs::write(ticket, "x").unwrap();
+                }
+            }
+        }
+
+        fn let_through(&self, text: &str) -> Option<Verdict> {
+            self.claims.let_through(&self.prompt(text))
+        }
+
+        fn prompt<'a>(&self, text: &'a str) -> Prompt<'a> {
+            let (run, event) = (self.text.run, Digest::of(b"event"));
+            Prompt { text, is_understood: true, run, event, process: Process::myself() }
+        }
+    }
+
+    fn cat() -> Child {
+        Command::new("cat").stdin(Stdio::piped()).spawn().unwrap()
+    }
+
+    fn id() -> DeliveryId {
+        delivery_of(TEXT).unwrap()
+    }
+
+    fn delivery() -> Delivery {
+        Delivery {
+            id: id(),
+            agent: "agt_00000000000000000000000001".parse().unwrap(),
+            run: "run_00000000000000000000000001".parse().unwrap(),
+            messages: vec!["msg_00000000000000000000000001".parse().unwrap()],
+            text: TEXT.to_owned(),
+            attempt: 1,
+            state: DeliveryState::Typing,
+            mark: 0,
+            made_at: Timestamp(0),
+            since: Timestamp(0),
+        }
+    }
+}

@@ -8,6 +8,7 @@
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, ErrorKind, Write};
+use std::iter;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 
@@ -53,6 +54,9 @@ const GEMINI_LINKS: [&str; 17] = [
     ".gemini/trustedFolders.json",
 ];
 
+/// What means more than itself in a pattern of Claude Code's, or ends one.
+const SPECIAL: [char; 13] = ['*', '?', '[', ']', '{', '}', '(', ')', '!', '#', '\\', '\n', ','];
+
 /// What Codex notes in its settings that another copy of them must not lose.
 const CODEX_KEPT: [&str; 2] = ["[hooks.state.", "[projects."];
 
@@ -93,9 +97,9 @@ pub enum Content {
     Link,
 }
 
-/// Returns the files that make the CLI of `manifest` call `cmux`, and let it use that command. There are
-/// none for a CLI whose hooks run no command.
-pub fn settings(manifest: &Manifest, cmux: &Path, permissions: Permissions) -> Files {
+/// Returns the files that make the CLI of `manifest` call `cmux`, and let it use that command and read the
+/// mail of the project at `root`. There are none for a CLI whose hooks run no command.
+pub fn settings(manifest: &Manifest, cmux: &Path, root: &Path, permissions: Permissions) -> Files {
     let none = Files { lasts: Lasts::Run, settings: "", files: Vec::new() };
     let hooks = manifest.hooks.as_ref().filter(|hooks| shape(hooks.shape.name()).is_some());
     let Some(hooks) = hooks else { return none };
@@ -106,7 +110,9 @@ pub fn settings(manifest: &Manifest, cmux: &Path, permissions: Permissions) -> F
                 Permissions::Edits => "acceptEdits",
                 Permissions::All => "bypassPermissions",
             };
-            let allow = json!({ "defaultMode": mode, "allow": ["Bash(cmux *)"] });
+            let allowed = iter::once("Bash(cmux *)".to_owned()).chain(may_read_mail(root));
+            let allowed: Vec<String> = allowed.collect();
+            let allow = json!({ "defaultMode": mode, "allow": allowed });
             let json = json!({ "permissions": allow, "hooks": table(hooks, cmux, TIMEOUT_S) });
             let file = File { path: "settings.json", content: Content::Text(written(&json)) };
             Files { lasts: Lasts::Run, settings: "settings.json", files: vec![file] }
@@ -141,6 +147,15 @@ pub fn settings(manifest: &Manifest, cmux: &Path, permissions: Permissions) -> F
         }
         HookShape::Hermes | HookShape::Opencode => none,
     }
+}
+
+/// Returns what lets Claude Code read the mail of the project at `root` without a question. In its patterns some
+/// letters mean more than themselves: where they are in a path, it asks.
+fn may_read_mail(root: &Path) -> Option<String> {
+    let is_plain = |root: &&str| root.starts_with('/') && !root.contains(SPECIAL);
+    let root = root.to_str().filter(is_plain)?.trim_end_matches('/');
+    // One slash would be where the settings are; two are where all begins.
+    Some(format!("Read(/{root}/.cmux/mail/**)"))
 }
 
 /// Returns the folder where the person has what [`Content`] speaks of.

@@ -146,6 +146,32 @@ fn what_makes_no_sense_means_nothing_and_harms_nobody() {
 }
 
 #[test]
+fn a_prompt_is_taken_from_what_was_told_in_full() {
+    let long = "[cmux dlv_x\n\t".repeat(10_000);
+    let told = json!({ "session_id": "s", "prompt": long }).to_string();
+    assert_eq!(prompt(&told), Some(long));
+    for none in ["", "x", "[]", "{}", r#"{"prompt":7}"#, r#"{"prompt":["x"]}"#, &told[..99]] {
+        assert_eq!(prompt(none), None, "{none}");
+    }
+}
+
+#[test]
+fn two_calls_are_for_one_prompt_only_if_the_cli_says_so() {
+    let (one, two) = ("hk_00000000000000000000000001", "hk_00000000000000000000000002");
+    let payload = r#"{"prompt":"x","prompt_id":"p","turn_id":"t","timestamp":"2026-01-01"}"#;
+    for (shape, expected) in [
+        (HookShape::Claude, false),
+        (HookShape::Codex, false),
+        (HookShape::Demo, false),
+        (HookShape::Gemini, true),
+    ] {
+        let event = |own: &str| event_of(shape, payload, own.parse().unwrap());
+        assert_eq!(event(one) == event(two), expected, "{shape:?}");
+        assert_eq!(event(one), event(one));
+    }
+}
+
+#[test]
 fn what_is_shortened_still_means_the_same() {
     let long = json!({ "tool_response": { "stdout": ["x".repeat(1 << 20)] }, "tool_name": "T" });
     let short = shorten(long.to_string(), 64 << 10);
@@ -213,7 +239,7 @@ fn settings_have_every_event_call_cmux_and_allow_it() {
         let manifest = built_in(kind);
         let folder = tempfile::tempdir().unwrap();
         let (ours, home) = (folder.path().join("ours"), folder.path().join("home"));
-        let files = settings(&manifest, cmux, Permissions::Edits);
+        let files = settings(&manifest, cmux, Path::new("/a b/repo"), Permissions::Edits);
         let written = files.write(&ours, &home).unwrap();
         assert_eq!(written, files.write(&ours, &home).unwrap(), "twice is once");
         assert!(!home.exists(), "nothing of the person's is touched");
@@ -232,14 +258,39 @@ fn settings_have_every_event_call_cmux_and_allow_it() {
         }
         match kind {
             "claude" | "demo" => {
-                let expected = json!({ "defaultMode": "acceptEdits", "allow": ["Bash(cmux *)"] });
+                let expected = json!({
+                    "defaultMode": "acceptEdits",
+                    "allow": ["Bash(cmux *)", "Read(//a b/repo/.cmux/mail/**)"],
+                });
                 assert_eq!(text["permissions"], expected);
             }
             _ => assert!(text.get("permissions").is_none()),
         }
     }
     for kind in ["hermes", "opencode", "shell", "agy"] {
-        assert_eq!(settings(&built_in(kind), cmux, Permissions::All).files, [], "{kind}");
+        assert_eq!(
+            settings(&built_in(kind), cmux, Path::new("/r"), Permissions::All).files,
+            [],
+            "{kind}"
+        );
+    }
+}
+
+#[test]
+fn mail_may_be_read_where_the_project_s_path_means_only_itself() {
+    for (root, expected) in [
+        ("/home/ada/repo", Some("Read(//home/ada/repo/.cmux/mail/**)")),
+        ("/home/ada/repo/", Some("Read(//home/ada/repo/.cmux/mail/**)")),
+        ("/home/ada/a (copy)", None),
+        ("/home/*/repo", None),
+        ("/home/ada/x) Bash(rm *", None),
+        ("repo", None),
+    ] {
+        let files =
+            settings(&built_in("claude"), Path::new("/c"), Path::new(root), Permissions::Ask);
+        let Content::Text(text) = &files.files[0].content else { panic!("{files:?}") };
+        let text: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(text["permissions"]["allow"][1].as_str(), expected, "{root}");
     }
 }
 
@@ -250,7 +301,7 @@ fn codex_has_a_folder_of_its_own_with_links_to_what_is_the_persons() {
     fs::create_dir_all(theirs.join("prompts")).unwrap();
     fs::write(theirs.join("auth.json"), "s3cret").unwrap();
     fs::write(theirs.join("config.toml"), "model = 'm'\n[projects.\"/a\"]\nx = 1\n").unwrap();
-    let files = settings(&built_in("codex"), Path::new("/cmux"), Permissions::Ask);
+    let files = settings(&built_in("codex"), Path::new("/cmux"), Path::new("/r"), Permissions::Ask);
     assert_eq!(files.lasts, Lasts::Agent);
     files.write(&ours, &theirs).unwrap();
     assert_eq!(fs::read_link(ours.join("auth.json")).unwrap(), theirs.join("auth.json"));
@@ -283,7 +334,8 @@ fn gemini_has_a_home_of_its_own_with_what_the_person_set_and_links_to_the_rest()
         "security": { "auth": { "selectedType": "x // y /* z */ \" w" } }, /* Not
         theirs. */ "hooks": { "AfterAgent": [1] }, "policyPaths": ["a"] }"#;
     fs::write(theirs.join(".gemini/settings.json"), said).unwrap();
-    let files = settings(&built_in("gemini"), Path::new("/cmux"), Permissions::Ask);
+    let files =
+        settings(&built_in("gemini"), Path::new("/cmux"), Path::new("/r"), Permissions::Ask);
     assert_eq!(files.lasts, Lasts::Agent);
     for _ in 0..2 {
         assert_eq!(files.write(&ours, &theirs).unwrap(), ours);

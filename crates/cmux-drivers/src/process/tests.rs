@@ -18,6 +18,27 @@ const POWERLESS: &str = "CMUX_TEST_POWERLESS";
 const CONNECT_TO: &str = "CMUX_TEST_CONNECT_TO";
 
 #[test]
+fn a_process_is_below_those_that_it_comes_from() {
+    let me = Process::myself();
+    let mut child = Command::new("cat");
+    let mut child = child.stdin(Stdio::piped()).spawn().unwrap();
+    let below = Process::find(child.id()).unwrap();
+    let first = Process::find(1).unwrap();
+    for (one, other, expected) in [
+        (me, me, true),
+        (below, me, true),
+        (below, first, true),
+        (me, below, false),
+        (below, Process { start: me.start + 1, ..me }, false),
+        (Process { start: below.start + 1, ..below }, me, false),
+    ] {
+        assert_eq!(one.is_below(&other), expected, "{one:?} {other:?}");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
 fn a_number_that_was_taken_over_is_another_process() {
     let me = Process::myself();
     assert!(me.is_alive());

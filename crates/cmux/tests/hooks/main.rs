@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod bad;
+mod claims;
 mod phases;
 mod secrets;
 mod spooled;

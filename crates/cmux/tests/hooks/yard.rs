@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use crate::PROGRAM;
 
 pub(crate) const AGENT: &str = "agt_01JZZZZZZZZZZZZZZZZZZZZZZA";
-const RUN: &str = "run_01JZZZZZZZZZZZZZZZZZZZZZZZ";
+pub(crate) const RUN: &str = "run_01JZZZZZZZZZZZZZZZZZZZZZZZ";
 pub(crate) const TOKEN: &str = "cmuxrun_of-the-agent-that-lives";
 
 /// Another agent's run, of the same project.
