@@ -108,6 +108,14 @@ impl Kinds {
     fn set(&mut self, kind: &Kind, wanted: &KindSettings) {
         if let Some(known) = self.known.get_mut(kind) {
             known.settings = wanted.clone();
+            if wanted.channel.is_some_and(|it| it != known.manifest.channel(wanted)) {
+                let title = &known.manifest.title;
+                let told = format!(
+                    "config.toml: [kinds.{kind}] has channel = \"api\", and {title} takes messages at its \
+                     prompt alone: they are pasted"
+                );
+                self.refused.push(told);
+            }
             return;
         }
         let missing = self.missing(kind).unwrap_or_default();

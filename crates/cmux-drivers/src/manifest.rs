@@ -8,7 +8,7 @@ mod template;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cmux_core::kind::{Ability, Kind, Permissions, Witness};
+use cmux_core::kind::{Ability, Channel, Kind, Permissions, Witness};
 pub use cmux_core::look::{Consent, Dialog, Reply};
 use cmux_core::screen::Eyes;
 
@@ -44,6 +44,8 @@ pub struct Manifest {
     pub transcript: Option<Transcript>,
     pub status: Option<Status>,
     pub api: Option<Api>,
+    /// How messages get to it, unless the user wants it otherwise.
+    pub channel: Channel,
     /// Who tells how it is, in the order in which they are believed.
     pub witnesses: Vec<Witness>,
     pub can: BTreeSet<Ability>,
@@ -81,6 +83,8 @@ pub struct Launch {
     pub permissions: BTreeMap<Permissions, Added>,
     /// What is added if the person trusts the folder, so that it need not be asked about.
     pub trusted: Added,
+    /// What is added if messages come by its API, so that it takes them.
+    pub api: Added,
     pub env: BTreeMap<String, Template>,
     /// Variables that it must not inherit.
     pub unset: Vec<String>,
@@ -170,7 +174,10 @@ named!(
 named!(
     /// How it takes a message without keys.
     ApiShape {
+        /// OpenCode's way: a request, and a list that tells of it.
         OpencodePrompt = "opencode-prompt",
+        /// The demo's: a socket that knows what it was sent before.
+        DemoDoor = "demo-door",
     }
 );
 
@@ -225,7 +232,7 @@ pub struct Status {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Api {
     pub shape: ApiShape,
-    /// An address.
+    /// An address, or a socket.
     pub at: Template,
 }
 

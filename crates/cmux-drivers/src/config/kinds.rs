@@ -83,14 +83,14 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use cmux_core::kind::Permissions;
+    use cmux_core::kind::{Channel, Permissions, Unconfirmed};
 
     use super::super::{load, load_project};
 
     #[test]
     fn kinds_are_read_with_all_that_is_said_of_them() {
         let text = "[kinds.claude]\ncommand = ['/x/claude']\nargs = ['--model', 'm']\n\
-                    permissions = 'ask'\nenv = { KEY = 's3cret' }\n[kinds.my-cli.env]\nA = '1'\n";
+                    channel = 'paste'\nunconfirmed = 'leave'\npermissions = 'ask'\nenv = { KEY = 's3cret' }\n[kinds.my-cli.env]\nA = '1'\n";
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("config.toml");
         fs::write(&file, text).unwrap();
@@ -99,6 +99,8 @@ mod tests {
         assert_eq!(claude.command.as_deref(), Some(&["/x/claude".to_owned()][..]));
         assert_eq!((claude.args.len(), claude.permissions), (2, Permissions::Ask));
         assert_eq!(claude.env["KEY"], "s3cret");
+        assert_eq!(claude.channel, Some(Channel::Paste));
+        assert_eq!(claude.unconfirmed, Unconfirmed::Leave);
         assert_eq!(settings.kinds[&"my-cli".parse().unwrap()].env["A"], "1");
         let shown = format!("{settings:?}");
         assert!(!shown.contains("s3cret"), "{shown}");
@@ -117,6 +119,11 @@ mod tests {
         check(
             "[kinds.claude]\npermissions = 'x'\n",
             ":2: `kinds.claude.permissions` must be \"ask\"",
+        );
+        check("[kinds.claude]\nchannel = 'x'\n", ":2: `kinds.claude.channel` must be \"paste\"");
+        check(
+            "[kinds.claude]\nchanel = 'api'\n",
+            ":2: there is no setting `kinds.claude.chanel`. Did you mean `kinds.claude.channel`?",
         );
         check("[kinds.claude]\nenv = { A = 1 }\n", ":2: `kinds.claude.env` must be variables");
         check("[kinds.claude]\nenv = { CMUX_RUN = 's3cret' }\n", ":2: `kinds.claude.env.CMUX_RUN`");

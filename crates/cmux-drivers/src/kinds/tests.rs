@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use cmux_core::kind::{Ability, Permissions, Witness};
+use cmux_core::kind::{Ability, Channel, Permissions, Witness};
 use cmux_core::screen::{Screen, Seen};
 use cmux_core::time::Timestamp;
 
@@ -113,6 +113,20 @@ fn settings_for_a_kind_there_is_none_of_are_told() {
     let kinds = Kinds::load(Path::new("/no/such/folder"), &BTreeMap::from(settings));
     assert_eq!(kinds.get(&"claude".parse().unwrap()).unwrap().settings, all);
     let expected = "config.toml: [kinds.claud] is about no kind there is. Did you mean `claude`?";
+    assert_eq!(kinds.refused, [expected]);
+}
+
+#[test]
+fn a_channel_that_a_kind_does_not_have_is_told_and_not_used() {
+    let wanted = KindSettings { channel: Some(Channel::Api), ..KindSettings::default() };
+    let settings = ["claude", "demo"].map(|name| (name.parse().unwrap(), wanted.clone()));
+    let kinds = Kinds::load(Path::new("/no/such/folder"), &BTreeMap::from(settings));
+    for (name, channel) in [("claude", Channel::Paste), ("demo", Channel::Api)] {
+        let known = kinds.get(&name.parse().unwrap()).unwrap();
+        assert_eq!(known.manifest.channel(&known.settings), channel);
+    }
+    let expected = "config.toml: [kinds.claude] has channel = \"api\", and Claude Code takes messages at its \
+                    prompt alone: they are pasted";
     assert_eq!(kinds.refused, [expected]);
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use cmux_core::kind::Permissions;
+use cmux_core::kind::{Channel, Permissions};
 use cmux_core::settings::KindSettings;
 
 use super::{Added, Manifest, Place, Template, Unfilled};
@@ -76,7 +76,8 @@ impl Manifest {
         };
         let allowed = self.allowed(settings.permissions)?;
         let trusted = Some(&self.launch.trusted).filter(|_| told.trusted);
-        let added = [Some(allowed), trusted].into_iter().flatten();
+        let api = Some(&self.launch.api).filter(|_| self.channel(settings) == Channel::Api);
+        let added = [Some(allowed), trusted, api].into_iter().flatten();
         for argument in own.iter().chain(added.clone().flat_map(|it| &it.args)) {
             argv.push(argument.fill(&known)?);
         }
@@ -91,6 +92,14 @@ impl Manifest {
         }
         env.extend(settings.env.clone());
         Ok(Started { argv, env, unset: self.launch.unset.clone(), unsaid })
+    }
+
+    /// Returns how messages get to it: as the user wants it, as far as it can.
+    pub fn channel(&self, settings: &KindSettings) -> Channel {
+        match settings.channel.unwrap_or(self.channel) {
+            Channel::Api if self.api.is_some() => Channel::Api,
+            Channel::Api | Channel::Paste => Channel::Paste,
+        }
     }
 
     /// Returns how it is told what it is `told`. A CLI that has no argument for its role hears of it in

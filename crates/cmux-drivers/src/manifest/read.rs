@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use cmux_core::kind::{Ability, BadKind, Permissions, Witness};
+use cmux_core::kind::{Ability, BadKind, Channel, Permissions, Witness};
 
 use super::{
     Added, Api, ApiShape, Find, HookShape, Hooks, Keys, Launch, Manifest, Paste, Place, SessionBy,
@@ -12,7 +12,7 @@ use super::{
 use crate::config::ConfigError;
 use crate::written::{File, Section};
 
-const ROOT: [&str; 14] = [
+const ROOT: [&str; 15] = [
     "kind",
     "title",
     "witnesses",
@@ -27,11 +27,12 @@ const ROOT: [&str; 14] = [
     "transcript",
     "status",
     "api",
+    "channel",
 ];
 const FIND: [&str; 5] = ["program", "version", "tested", "install", "built_in"];
-const LAUNCH: [&str; 11] = [
-    "command", "resume", "session", "prompt", "role", "ask", "edits", "all", "trusted", "env",
-    "unset",
+const LAUNCH: [&str; 12] = [
+    "command", "resume", "session", "prompt", "role", "ask", "edits", "all", "trusted", "api",
+    "env", "unset",
 ];
 const ADDED: [&str; 2] = ["args", "env"];
 const KEYS: [&str; 8] =
@@ -62,6 +63,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Manifest, ConfigError> {
     let kind =
         kind.parse().map_err(|why: BadKind| root.wrong("kind", format!("is none: {why}")))?;
     let (eyes, dialogs) = screen::read(&root)?;
+    let api = api(&root)?;
     let mut manifest = Manifest {
         kind,
         title: root.must_text("title", "what its makers call it")?,
@@ -73,7 +75,8 @@ pub fn parse(path: &Path, text: &str) -> Result<Manifest, ConfigError> {
         hooks: hooks(&root)?,
         transcript: transcript(&root)?,
         status: status(&root)?,
-        api: api(&root)?,
+        channel: channel(&root, api.is_some())?,
+        api,
         witnesses: root.some_of("witnesses", &Witness::ALL, Witness::name)?,
         can: BTreeSet::new(),
         cannot: cannot(&root)?,
@@ -131,6 +134,7 @@ fn launch(root: &Section<'_>) -> Result<Launch, ConfigError> {
         return Err(section.missing("ask", why));
     }
     let trusted = section.section("trusted", "launch.trusted", &ADDED)?;
+    let api = section.section("api", "launch.api", &ADDED)?;
     Ok(Launch {
         command: templates(&section, "command")?,
         resume: section.has("resume").then_some(resume),
@@ -141,6 +145,7 @@ fn launch(root: &Section<'_>) -> Result<Launch, ConfigError> {
         role: telling(&section, "role", Place::Role)?,
         permissions,
         trusted: trusted.as_ref().map(added).transpose()?.unwrap_or_default(),
+        api: api.as_ref().map(added).transpose()?.unwrap_or_default(),
         env: variables(&section)?,
         unset: section.texts("unset")?,
     })
@@ -229,6 +234,18 @@ fn api(root: &Section<'_>) -> Result<Option<Api>, ConfigError> {
     let shape = section.one_of("shape", ApiShape::ALL, ApiShape::name)?;
     let shape = shape.ok_or_else(|| section.missing("shape", "how a message is sent"))?;
     Ok(Some(Api { shape, at: template(&section, "at")? }))
+}
+
+/// Returns how messages get to it: by its API, if it has one and the manifest does not say otherwise.
+fn channel(root: &Section<'_>, has_api: bool) -> Result<Channel, ConfigError> {
+    match root.one_of("channel", &Channel::ALL, Channel::name)? {
+        Some(Channel::Api) if !has_api => {
+            Err(root.wrong("channel", "is \"api\", and there is no [api] that says where that is"))
+        }
+        Some(channel) => Ok(channel),
+        None if has_api => Ok(Channel::Api),
+        None => Ok(Channel::Paste),
+    }
 }
 
 fn cannot(root: &Section<'_>) -> Result<BTreeMap<Ability, String>, ConfigError> {

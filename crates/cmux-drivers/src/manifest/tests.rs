@@ -142,6 +142,38 @@ fn what_is_added_for_a_trusted_folder_is_there_only_if_it_is_trusted() {
 }
 
 #[test]
+fn messages_come_by_an_api_where_there_is_one_and_nobody_wants_it_otherwise() {
+    let api =
+        "[api]\nshape = 'demo-door'\nat = '{state}/d'\n[launch.api]\nargs = ['--at', '{state}']\n";
+    let own = |channel: &str| format!("channel = '{channel}'\n{TEXT}{api}");
+    let (paste, whole) = (Some(Channel::Paste), Some(Channel::Api));
+    for (text, wanted, is_api) in [
+        (TEXT.to_owned(), None, false),
+        (TEXT.to_owned(), whole, false),
+        (format!("{TEXT}{api}"), None, true),
+        (format!("{TEXT}{api}"), paste, false),
+        (own("paste"), None, false),
+        (own("paste"), whole, true),
+        (own("api"), None, true),
+    ] {
+        let manifest = read(&text).unwrap();
+        let settings = KindSettings { channel: wanted, ..KindSettings::default() };
+        assert_eq!(manifest.channel(&settings) == Channel::Api, is_api, "{text} {wanted:?}");
+        let started = manifest.start(Start::New, &settings, Told::default(), known).unwrap();
+        assert_eq!(started.argv.contains(&"--at".to_owned()), is_api, "{started:?}");
+    }
+    told(
+        &format!("channel = 'api'\n{TEXT}"),
+        ":1: `channel` is \"api\", and there is no [api] that says where that is",
+    );
+    told(&format!("channel = 'mail'\n{TEXT}"), ":1: `channel` must be one of paste, api");
+    for (kind, channel) in [("opencode", Channel::Api), ("demo", Channel::Paste)] {
+        let (_, text) = BUILT_IN.iter().find(|(file, _)| file.contains(kind)).unwrap();
+        assert_eq!(read(text).unwrap().channel(&KindSettings::default()), channel);
+    }
+}
+
+#[test]
 fn what_would_not_arrive_as_it_is_becomes_no_argument() {
     let long = "x".repeat((64 << 10) + 1);
     for text in ["/clear", "!rm -r .", "a\0b", &long] {
@@ -163,6 +195,7 @@ fn the_guide_explains_every_key_place_and_word() {
         names(TranscriptShape::ALL, TranscriptShape::name),
         names(StatusShape::ALL, StatusShape::name),
         names(ApiShape::ALL, ApiShape::name),
+        names(&Channel::ALL, Channel::name),
         names(SessionBy::ALL, SessionBy::name),
         names(Paste::ALL, Paste::name),
         names(&Ability::ALL, Ability::name),
