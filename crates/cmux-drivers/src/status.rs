@@ -36,7 +36,7 @@ pub struct State {
 }
 
 /// Returns the name of a session, if it is one that can be a part of a path or an address.
-fn session_name(text: &str) -> Option<String> {
+pub(crate) fn session_name(text: &str) -> Option<String> {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
     let is_name = !text.is_empty() && text.len() <= SESSION_MAX && text.chars().all(is_plain);
     is_name.then(|| text.to_owned())

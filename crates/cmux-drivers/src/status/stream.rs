@@ -1,7 +1,6 @@
 //! The stream: OpenCode's events over HTTP on this machine, for as long as somebody wants to know.
 
 use std::io;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Empty, Limited};
@@ -18,6 +17,7 @@ use tokio::time::{sleep, timeout};
 
 use super::Reading;
 use super::events::{Lines, Sessions};
+use crate::loopback::Address;
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -28,13 +28,6 @@ const ANSWER_MAX: usize = 4 << 20;
 /// How long to wait before another try, at first and at most.
 const RETRY_FIRST: Duration = Duration::from_millis(100);
 const RETRY_MAX: Duration = Duration::from_secs(2);
-
-/// Where the stream is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Address {
-    socket: SocketAddr,
-    path: String,
-}
 
 /// Why there is no stream.
 enum Silence {
@@ -159,18 +152,6 @@ async fn whole(answer: Response<Incoming>) -> Result<Value, Silence> {
     let read = timeout(PATIENCE, read).await.map_err(|_| Silence::Unknown)?;
     let bytes = read.map_err(|_| Silence::Unknown)?.to_bytes();
     serde_json::from_slice(&bytes).map_err(|_| Silence::Unknown)
-}
-
-impl Address {
-    /// Reads an address on this machine. What an agent does is nobody else's business.
-    fn parse(at: &str) -> Option<Address> {
-        let rest = at.strip_prefix("http://")?;
-        let (socket, path) = rest.split_once('/')?;
-        let socket: SocketAddr = socket.parse().ok()?;
-        let is_plain = path.chars().all(|letter| letter.is_ascii_graphic());
-        (socket.ip().is_loopback() && is_plain)
-            .then(|| Address { socket, path: format!("/{path}") })
-    }
 }
 
 #[cfg(test)]
