@@ -40,7 +40,7 @@ use crate::refusals::{self, Refusals};
 use crate::room::Disk;
 use crate::serve::{Doors, House};
 use crate::shelf::Shelf;
-use crate::spool;
+use crate::{spool, tally};
 
 /// How many actions may wait for the hands.
 const ACTIONS_MAX: usize = 1024;
@@ -269,6 +269,7 @@ fn awake(life: &Life, app: &App, mind: Option<&Mind>) -> Awake {
     let clients_max = life.settings.limits.websockets.into();
     let limits = feed::Limits { clients_max, ..feed::Limits::default() };
     Awake {
+        tally: mind.map_or_else(Arc::default, |it| tally::start(it.signs.head.clone(), &readers)),
         feed: Feed::start(mind.map(|mind| &mind.signs), &readers, faults, limits),
         readers,
         mind: mind.map(|mind| http::Mind {

@@ -5,9 +5,11 @@ mod events;
 mod extract;
 mod gate;
 mod health;
+mod history;
 pub(crate) mod hooks;
 mod kinds;
 mod launchable;
+mod messages;
 mod metrics;
 mod openapi;
 mod pages;
@@ -36,7 +38,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::middleware::from_fn_with_state;
 use cmux_core::report::{Answer, Report};
-use cmux_core::settings::{Limits, Settings, WebhookSource};
+use cmux_core::settings::{Limits, MailSettings, Settings, WebhookSource};
 use cmux_core::time::Timestamp;
 use cmux_core::visit::Names;
 use cmux_drivers::home::Home;
@@ -59,6 +61,7 @@ use crate::ranks::HookRanks;
 use crate::readers::Readers;
 use crate::refusals::Refusals;
 use crate::shelf::Shelf;
+use crate::tally::Tally;
 use crate::turnstile::Turnstile;
 use crate::who::{Site, cookie_name};
 
@@ -78,6 +81,7 @@ pub(crate) struct App {
     pub(crate) browser_address: String,
     pub(crate) is_secure: bool,
     pub(crate) limits: Limits,
+    pub(crate) mail: MailSettings,
     pub(crate) webhooks: BTreeMap<String, WebhookSource>,
     pub(crate) kinds: Arc<Shelf>,
     pub(crate) ranks: Arc<HookRanks>,
@@ -128,6 +132,8 @@ pub(crate) struct Awake {
     pub(crate) readers: Readers,
     /// Where the log is told.
     pub(crate) feed: Feed,
+    /// What became of mail.
+    pub(crate) tally: Arc<Tally>,
 }
 
 /// The kernel, as routes see it.
@@ -173,6 +179,7 @@ impl App {
             },
             is_secure: settings.tls.is_some(),
             limits: settings.limits,
+            mail: settings.mail,
             webhooks: settings.webhooks.clone(),
             ranks: Arc::new(HookRanks::of(kinds.clone())),
             kinds,

@@ -22,6 +22,7 @@ mod serve;
 mod shelf;
 mod spool;
 mod steady;
+mod tally;
 mod tenure;
 mod turnstile;
 mod who;

@@ -14,7 +14,7 @@ use cmux_core::message::{
 use cmux_core::time::Timestamp;
 use rusqlite::{OptionalExtension, Row, named_params, params};
 
-pub use self::list::{Filter, page};
+pub use self::list::{Filter, head_of, page};
 pub(crate) use self::numbers::read_tally;
 use self::numbers::tally;
 pub use self::numbers::{Numbers, Waits, load, numbers, queue_of};

@@ -13,7 +13,7 @@ use cmux_core::project::ProjectId;
 use cmux_core::report::{Answer, Ask, NewAgent, Refused, Report};
 use cmux_core::time::Timestamp;
 use cmux_drivers::tmux::TmuxError;
-use cmux_store::{agents, projects};
+use cmux_store::{StoreError, View, agents, messages, projects};
 use cmux_wire::agent as wire;
 use cmux_wire::project;
 use cmux_wire::time::Time;
@@ -62,9 +62,13 @@ pub(crate) async fn list(
     if let Some(project) = project.clone() {
         require_project(&app, project).await?;
     }
-    let page = app.read(move |view| agents::page(view, project.as_ref(), after, PAGE)).await?;
-    let next = (page.len() == PAGE as usize).then(|| page.last().map(|last| last.id.to_string()));
-    Ok(Json(wire::Agents { agents: page.iter().map(say).collect(), next: next.flatten() }))
+    let page = app.read(move |view| {
+        let page = agents::page(view, project.as_ref(), after, PAGE)?;
+        let next = page.last().filter(|_| page.len() == PAGE as usize).map(|it| it.id.to_string());
+        let agents = page.iter().map(|agent| say_in(view, agent)).collect::<Result<_, _>>()?;
+        Ok(wire::Agents { agents, next })
+    });
+    page.await.map(Json)
 }
 
 pub(crate) async fn show(
@@ -73,7 +77,8 @@ pub(crate) async fn show(
     Named(name): Named<String>,
     Query(place): Query<Where>,
 ) -> Result<Json<wire::Agent>, Oops> {
-    find(&app, &caller, &name, &place).await.map(|agent| Json(say(&agent)))
+    let agent = find(&app, &caller, &name, &place).await?;
+    app.read(move |view| say_in(view, &agent)).await.map(Json)
 }
 
 /// Tells where in tmux an agent is.
@@ -211,7 +216,8 @@ async fn want(
 async fn ask(app: &App, caller: &Caller, ask: Ask) -> Result<(Json<wire::Agent>, bool), Oops> {
     let answer = app.ask(Report::Asked { actor: caller.actor(), ask }).await?;
     let Answer::Agent { agent, created } = answer else { return Err(unexpected(&answer)) };
-    Ok((Json(say(&agent)), created))
+    let said = app.read(move |view| say_in(view, &agent)).await?;
+    Ok((Json(said), created))
 }
 
 /// Returns the agent that is called so: by its id, or by its name in a project.
@@ -309,8 +315,12 @@ fn parse(id: &str) -> Result<AgentId, Oops> {
     id.parse().map_err(|error: cmux_core::id::BadId| Oops::bad_request(error.to_string()))
 }
 
-/// Returns `agent` as clients see it.
-pub(crate) fn say(agent: &Agent) -> wire::Agent {
+/// Returns `agent` as clients see it, with how much mail waits for it.
+pub(crate) fn say_in(view: View<'_>, agent: &Agent) -> Result<wire::Agent, StoreError> {
+    Ok(say(agent, messages::queue_of(view, agent.id)?))
+}
+
+fn say(agent: &Agent, queue: u64) -> wire::Agent {
     let time = |at: Timestamp| Time::from_millis(at.0);
     let life = agent.present_life();
     let process = match life.map(|life| &life.state) {
@@ -340,7 +350,7 @@ pub(crate) fn say(agent: &Agent) -> wire::Agent {
         cwd: agent.setup.cwd.clone(),
         started_at: life.map(|life| time(life.began_at)),
         last_seen_at: agent.seen_at.map(time),
-        queue: 0,
+        queue,
     }
 }
 

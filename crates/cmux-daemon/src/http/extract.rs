@@ -20,6 +20,12 @@ use crate::http::problem::Oops;
 /// The longest body that is read, in bytes.
 pub(crate) const BODY_MAX: usize = 10 << 20;
 
+/// How many times as long as a text its JSON may be: every letter of it may be written as `\u0061`.
+const ESCAPED: usize = 6;
+
+/// How long all else in a body may be that is a text above all, in bytes.
+const BESIDES: usize = 64 << 10;
+
 /// How long a client may take to send a body.
 const BODY_WITHIN: Duration = Duration::from_secs(30);
 
@@ -65,14 +71,77 @@ pub(crate) async fn read_json<T: DeserializeOwned>(
     if !is_json(request.headers()) {
         return Err(Oops::not_json());
     }
-    let bytes = read(app, request, max).await?;
+    understand(&read(app, request, max).await?)
+}
+
+/// Returns a body that must be JSON, and in which there is a text of at most `max` bytes, however they are
+/// written. No more of it is kept than such a text takes.
+pub(crate) async fn read_text<T: DeserializeOwned>(
+    app: &App,
+    request: Request,
+    max: usize,
+) -> Result<T, Oops> {
+    if !is_json(request.headers()) {
+        return Err(Oops::not_json());
+    }
+    let most = ESCAPED * max + BESIDES;
+    let length = length_of(request.headers());
+    if length.is_some_and(|length| length > most) {
+        return Err(too_long(max));
+    }
+    let _room = make_room(&app.room, length.unwrap_or(most)).await?;
+    let gathered = timeout(BODY_WITHIN, gather(request.into_body(), max)).await;
+    understand(&gathered.map_err(|_| too_slow())??)
+}
+
+/// Returns the whole body, unless there are more letters in it than a text of `max` bytes takes.
+async fn gather(mut body: axum::body::Body, max: usize) -> Result<Vec<u8>, Oops> {
+    let (mut bytes, mut letters) = (Vec::new(), Letters::default());
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Oops::bad_request("the body broke off"))?;
+        let Ok(data) = frame.into_data() else { continue };
+        if letters.count(&data) > max + BESIDES {
+            return Err(too_long(max));
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Ok(bytes)
+}
+
+/// Counts how long what is written in JSON is at least.
+#[derive(Debug, Default)]
+struct Letters {
+    count: usize,
+    /// How many bytes are still to come of one that is written by an escape.
+    escaped: Option<u8>,
+}
+
+impl Letters {
+    /// Returns how long all is that was written so far.
+    fn count(&mut self, bytes: &[u8]) -> usize {
+        for byte in bytes {
+            self.escaped = match (self.escaped, byte) {
+                (None, b'\\') => Some(0),
+                (Some(0), b'u') => Some(4),
+                (Some(left @ 2..), _) => Some(left - 1),
+                (None | Some(_), _) => {
+                    self.count += 1;
+                    None
+                }
+            };
+        }
+        self.count
+    }
+}
+
+fn understand<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Oops> {
     let bad = |detail: String| Oops::new(StatusCode::BAD_REQUEST, "bad-body", detail);
     // A list would be taken for the fields in their order.
     if !bytes.trim_ascii_start().starts_with(b"{") {
         return Err(bad("the body must be a JSON object: `{…}`".to_owned()));
     }
     // Depth is limited by the parser itself.
-    serde_json::from_slice(&bytes).map_err(|error| bad(format!("the body does not fit: {error}")))
+    serde_json::from_slice(bytes).map_err(|error| bad(format!("the body does not fit: {error}")))
 }
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
@@ -97,8 +166,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Named<T
 
 /// Returns the whole body, if it has `max` bytes at most. One that says it is longer is not begun with.
 pub(crate) async fn read(app: &App, request: Request, max: usize) -> Result<Bytes, Oops> {
-    let length = request.headers().get(header::CONTENT_LENGTH);
-    let length = length.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    let length = length_of(request.headers());
     if length.is_some_and(|length| length > max) {
         return Err(too_long(max));
     }
@@ -108,11 +176,18 @@ pub(crate) async fn read(app: &App, request: Request, max: usize) -> Result<Byte
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long(max)),
         Ok(Err(_)) => Err(Oops::bad_request("the body broke off")),
-        Err(_) => {
-            let detail = format!("the body did not come within {} s", BODY_WITHIN.as_secs());
-            Err(Oops::new(StatusCode::REQUEST_TIMEOUT, "too-slow", detail).and_close())
-        }
+        Err(_) => Err(too_slow()),
     }
+}
+
+/// Returns how long the body says that it is.
+fn length_of(headers: &HeaderMap) -> Option<usize> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+fn too_slow() -> Oops {
+    let detail = format!("the body did not come within {} s", BODY_WITHIN.as_secs());
+    Oops::new(StatusCode::REQUEST_TIMEOUT, "too-slow", detail).and_close()
 }
 
 /// Waits until there is room for a body of so many bytes.
@@ -150,6 +225,24 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_as_long_as_what_it_says_however_it_is_written() {
+        for (written, expected) in [
+            ("", 0),
+            ("abc", 3),
+            (r#""abc""#, 5),
+            (r#"\n\\\""#, 3),
+            (r"\u0061\u0062c", 3),
+            ("€", 3),
+            (r"\uuuuu\u", 1),
+        ] {
+            assert_eq!(Letters::default().count(written.as_bytes()), expected, "{written}");
+            let mut pieces = Letters::default();
+            let counted = written.bytes().map(|byte| pieces.count(&[byte])).last();
+            assert_eq!(counted.unwrap_or(0), expected, "{written}");
+        }
+    }
 
     #[test]
     fn only_json_counts_as_json() {

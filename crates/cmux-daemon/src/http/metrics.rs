@@ -1,5 +1,6 @@
-//! Numbers for Prometheus, in its text format. They name nobody and nothing.
+//! Numbers for Prometheus, in its text format. They name nobody and nothing, but for the ids of agents.
 
+use std::cmp::Reverse;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,16 +9,27 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::{HeaderName, StatusCode, header};
 use cmux_core::id::EventId;
+use cmux_core::message::MessageState;
+use cmux_core::time::Timestamp;
+use cmux_drivers::clock;
+use cmux_store::messages::{self, Numbers};
 use tokio::time::timeout;
 
 use crate::commits::Commits;
 use crate::http::App;
+use crate::tally::Tally;
 
 /// The type of what is written, by which Prometheus tells it from its later formats.
 pub(crate) const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// How long the disk may take to tell how long a file is.
 const DISK_WITHIN: Duration = Duration::from_millis(500);
+
+/// How long the store may take to tell how much mail there is.
+const STORE_WITHIN: Duration = Duration::from_millis(500);
+
+/// How many agents are told of each by itself, those first for whom the most waits.
+const AGENTS_MAX: usize = 50;
 
 /// What is counted from the daemon's start on.
 #[derive(Debug, Default)]
@@ -44,10 +56,19 @@ pub(crate) async fn show(State(app): State<Arc<App>>) -> ([(HeaderName, &'static
     // A disk that hangs must not hold up the numbers.
     let look = tokio::task::spawn_blocking(move || std::fs::metadata(wal).ok().map(|it| it.len()));
     let wal_bytes = timeout(DISK_WITHIN, look).await.ok().and_then(Result::ok).flatten();
-    ([(header::CONTENT_TYPE, TEXT)], write(&app, wal_bytes))
+    let mut page = write(&app, wal_bytes);
+    if let Some(awake) = app.awake() {
+        let numbers = timeout(STORE_WITHIN, awake.readers.read(messages::numbers)).await;
+        // A store that hangs or fails must not hold up the other numbers.
+        if let Ok(Ok(numbers)) = numbers {
+            page.mail(numbers, clock::wall());
+        }
+        page.tally(&awake.tally);
+    }
+    ([(header::CONTENT_TYPE, TEXT)], page.text)
 }
 
-fn write(app: &App, wal_bytes: Option<u64>) -> String {
+fn write(app: &App, wal_bytes: Option<u64>) -> Page {
     let mut page = Page::default();
     let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
     page.gauge("cmux_build_info", "Which cmux this is.");
@@ -82,7 +103,7 @@ fn write(app: &App, wal_bytes: Option<u64>) -> String {
         page.gauge("cmux_wal_bytes", "How long the store's write-ahead log is.");
         page.value("cmux_wal_bytes", &bytes.to_string());
     }
-    page.text
+    page
 }
 
 /// What is being written.
@@ -108,20 +129,87 @@ impl Page {
         let _ = writeln!(self.text, "{name} {value}");
     }
 
+    /// Tells how much mail there is.
+    fn mail(&mut self, mut numbers: Numbers, now: Timestamp) {
+        self.counter("cmux_messages_total", "Messages that ever came to be in a state.");
+        for state in MessageState::ALL {
+            let total = numbers.totals.iter().find(|(it, _)| *it == state).map_or(0, |it| it.1);
+            let name = format!("cmux_messages_total{{state=\"{}\"}}", state.name());
+            self.value(&name, &total.to_string());
+        }
+        self.gauge("cmux_mail_waiting", "Messages that wait, by the agent that is to read them.");
+        numbers.agents.sort_by_key(|it| Reverse(it.waiting));
+        for waits in numbers.agents.iter().take(AGENTS_MAX) {
+            let name = format!("cmux_mail_waiting{{agent=\"{}\"}}", waits.agent);
+            self.value(&name, &waits.waiting.to_string());
+        }
+        let oldest = numbers.agents.iter().map(|it| it.oldest).min();
+        let age_ms = oldest.map_or(0, |at| (now.0 - at.0).max(0));
+        self.gauge("cmux_mail_oldest_seconds", "For how long the oldest message waits.");
+        self.value("cmux_mail_oldest_seconds", &seconds(age_ms));
+        self.gauge("cmux_mail_unread", "Messages that the person has not read.");
+        self.value("cmux_mail_unread", &numbers.unread.to_string());
+    }
+
+    /// Tells what became of mail since the daemon's start.
+    fn tally(&mut self, tally: &Tally) {
+        let load = |count: &AtomicU64| count.load(Ordering::Relaxed).to_string();
+        for (name, help, count) in [
+            ("cmux_delivery_attempts_total", "How often mail was typed.", &tally.attempts),
+            (
+                "cmux_duplicates_blocked_total",
+                "Second copies that were kept from agents.",
+                &tally.blocked,
+            ),
+            (
+                "cmux_delivery_reclaims_total",
+                "Claims that were given back, as what they were for was not used.",
+                &tally.reclaims,
+            ),
+        ] {
+            self.counter(name, help);
+            self.value(name, &load(count));
+        }
+        self.counter("cmux_delivered_total", "Messages delivered, by what that is known by.");
+        for (evidence, count) in tally.delivered() {
+            let name = format!("cmux_delivered_total{{evidence=\"{evidence}\"}}");
+            self.value(&name, &count.to_string());
+        }
+        const NAME: &str = "cmux_delivery_seconds";
+        self.head(
+            NAME,
+            "How long it took from a message's being accepted to its being read.",
+            "histogram",
+        );
+        let buckets = tally.buckets().map(|(ms, count)| (ms * 1000, count));
+        self.histogram(NAME, buckets, tally.count(), tally.sum_ms().saturating_mul(1000));
+    }
+
     fn commits(&mut self, commits: &Commits) {
         const NAME: &str = "cmux_db_commit_seconds";
         self.head(NAME, "How long it took to store a turn.", "histogram");
+        self.histogram(NAME, commits.buckets(), commits.count(), commits.sum_us());
+    }
+
+    /// Tells of buckets by their bounds, all in microseconds.
+    fn histogram(
+        &mut self,
+        name: &str,
+        buckets: impl Iterator<Item = (u64, u64)>,
+        count: u64,
+        sum_us: u64,
+    ) {
         let mut below = 0;
-        for (bound_us, bucket) in commits.buckets() {
+        for (bound_us, bucket) in buckets {
             below += bucket;
             let bound = micro(bound_us);
-            self.value(&format!("{NAME}_bucket{{le=\"{bound}\"}}"), &below.to_string());
+            self.value(&format!("{name}_bucket{{le=\"{bound}\"}}"), &below.to_string());
         }
-        // A commit may have been counted between: the last bucket holds no less than the others.
-        let count = commits.count().max(below);
-        self.value(&format!("{NAME}_bucket{{le=\"+Inf\"}}"), &count.to_string());
-        self.value(&format!("{NAME}_sum"), &micro(commits.sum_us()));
-        self.value(&format!("{NAME}_count"), &count.to_string());
+        // One may have been counted between: the last bucket holds no less than the others.
+        let count = count.max(below);
+        self.value(&format!("{name}_bucket{{le=\"+Inf\"}}"), &count.to_string());
+        self.value(&format!("{name}_sum"), &micro(sum_us));
+        self.value(&format!("{name}_count"), &count.to_string());
     }
 }
 

@@ -6,7 +6,7 @@ use cmux_core::principal::Need;
 use cmux_wire::problem::Problem;
 use cmux_wire::schema;
 
-use crate::http::table::{Answer, Body, Content, Route};
+use crate::http::table::{Answer, Body, Content, Header, Route};
 
 /// What each status says, wherever it is said.
 const REFUSALS: &[(u16, &str, &str)] = &[
@@ -107,6 +107,12 @@ fn operation(route: &Route) -> Value {
     }
     if let Some(Body::Signed) = route.body {
         parameters.extend(SIGNED.iter().map(signed_parameter));
+    }
+    if let Some(Header { name, what, pattern }) = &route.header {
+        let schema = json!({"type": "string", "pattern": pattern});
+        parameters.push(json!({
+            "name": name, "in": "header", "required": false, "description": what, "schema": schema,
+        }));
     }
     let mut responses = Map::new();
     for answer in &route.answers {

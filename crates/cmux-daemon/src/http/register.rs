@@ -20,7 +20,7 @@ use cmux_wire::agent as wire;
 use tracing::warn;
 
 use crate::http::App;
-use crate::http::agents::{require_project, say};
+use crate::http::agents::{require_project, say_in};
 use crate::http::extract::Body;
 use crate::http::gate::Caller;
 use crate::http::launchable::find_kind;
@@ -70,13 +70,15 @@ pub(crate) async fn adopt(
     let answer = app.ask(Report::Asked { actor: caller.actor(), ask }).await?;
     let Answer::Agent { agent, created } = answer else { return Err(unexpected(&answer)) };
     if !created {
-        return Ok((StatusCode::OK, Json(say(&agent))));
+        let said = app.read(move |view| say_in(view, &agent)).await?;
+        return Ok((StatusCode::OK, Json(said)));
     }
     if let Err(error) = keeper.adopt((*agent).clone(), seen).await {
         take_back(&app, &caller, *agent).await;
         return Err(unseen(error));
     }
-    Ok((StatusCode::CREATED, Json(say(&agent))))
+    let said = app.read(move |view| say_in(view, &agent)).await?;
+    Ok((StatusCode::CREATED, Json(said)))
 }
 
 /// Forgets an agent whose pane could not be given its tags.

@@ -8,6 +8,7 @@ use cmux_wire::health::Health;
 use cmux_wire::hook::{HookTaken, NewHook};
 use cmux_wire::kind::Kinds;
 use cmux_wire::link::Link;
+use cmux_wire::message::{self, History, Message, Messages, NewMessage};
 use cmux_wire::project::{self, NewProject, Project, Projects};
 use cmux_wire::session::{self, Login, Session, Sessions};
 use cmux_wire::store::{Archive, Audit, Backup, Check, NewArchive, NewBackup};
@@ -21,8 +22,8 @@ use serde_json::Value;
 
 use crate::http::table::{Route, delete, get, post, show_document};
 use crate::http::{
-    agents, events, health, hooks, kinds, metrics, pages, projects, register, sessions, status,
-    store, stream, terminal, tokens, trust, webhooks, whoami, why,
+    agents, events, health, history, hooks, kinds, messages, metrics, pages, projects, register,
+    sessions, status, store, stream, terminal, tokens, trust, webhooks, whoami, why,
 };
 
 /// Returns every route there is.
@@ -37,6 +38,8 @@ pub(crate) fn all() -> Vec<Route> {
         agent_routes(),
         tend_routes(),
         view_routes(),
+        mail_routes(),
+        message_routes(),
         hook_routes(),
         log_routes(),
     ]
@@ -348,6 +351,71 @@ fn view_routes() -> Vec<Route> {
             )
             .answers_nothing(101, "A WebSocket. What is in binary messages is for a terminal.")
             .refuses(&[409, 426]),
+    ]
+}
+
+fn mail_routes() -> Vec<Route> {
+    vec![
+        get("/api/messages", "listMessages", messages::list)
+            .needs(Need::Read)
+            .says("Lists messages, newest first. An agent is told of its own.")
+            .query::<messages::Wanted>()
+            .answers::<Messages>(200, "A page of messages. Of long ones, the beginning is there.")
+            .refuses(&[404]),
+        post("/api/messages", "sendMessage", messages::send)
+            .needs(Need::Send)
+            .says(
+                "Sends a message to an agent or to the person. Once it is answered, it is stored. With the \
+                 same key, the same message is sent once.",
+            )
+            .takes::<NewMessage>()
+            .header("Idempotency-Key", "Works as `key`.", message::KEY)
+            .answers::<Message>(201, "The message, which is new.")
+            .answers::<Message>(200, "The message, which was sent before with the same key.")
+            .refuses(&[404, 409]),
+        get("/api/agents/{id}/history", "showHistory", history::show)
+            .names(agent::id_or_name())
+            .query::<history::Wanted>()
+            .needs(Need::Read)
+            .says(
+                "An agent's messages, and its turns as far as the newest of its hooks tell; newest first. An \
+                 agent may see its own.",
+            )
+            .answers::<History>(200, "A page of its history."),
+    ]
+}
+
+/// Returns what is asked of one message.
+fn message_routes() -> Vec<Route> {
+    let of = |route: Route, says| {
+        let route = route.names(message::id()).says(says);
+        route.answers::<Message>(200, "The message, as it is then.")
+    };
+    vec![
+        of(
+            get("/api/messages/{id}", "showMessage", messages::show),
+            "One message, with all that it says. An agent may see those to it or from it.",
+        )
+        .needs(Need::Read),
+        of(
+            post("/api/messages/{id}/retry", "retryMessage", messages::retry),
+            "Has a message read after all that failed, expired or was cancelled. It waits behind all others.",
+        )
+        .needs(Need::Send)
+        .refuses(&[409]),
+        of(
+            post("/api/messages/{id}/cancel", "cancelMessage", messages::cancel),
+            "Takes a message back that was not read. If it is being typed, it is waited up to two seconds for \
+             whether that can be done.",
+        )
+        .needs(Need::Send)
+        .refuses(&[409]),
+        of(
+            post("/api/messages/{id}/read", "readMessage", messages::read),
+            "Takes note that the person has read a message to them.",
+        )
+        .needs(Need::Person)
+        .refuses(&[409]),
     ]
 }
 

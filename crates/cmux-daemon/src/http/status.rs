@@ -12,9 +12,10 @@ use cmux_core::time::Timestamp;
 use cmux_drivers::home::Home;
 use cmux_drivers::{clock, disk, lock};
 use cmux_store::events::{self, Filter, Row};
-use cmux_store::{StoreError, View, agents, logs, projects, snapshots};
+use cmux_store::{StoreError, View, agents, logs, messages, projects, snapshots};
 use cmux_wire::agent::Agent;
 use cmux_wire::daemon::{DaemonStatus, Notice, Status, Stopping, StoreStatus};
+use cmux_wire::message::MailStatus;
 use cmux_wire::project::Project;
 use cmux_wire::time::Time;
 
@@ -83,11 +84,17 @@ pub(crate) async fn show(
         Ok(glance) => (glance, None),
         Err(oops) => (Glance::default(), Some(oops.detail())),
     };
-    let Glance { head, log, mut projects, mut agents, last_snapshot_at, notices } = glance;
+    let Glance { head, log, mut projects, mut agents, unread_mail, last_snapshot_at, notices } =
+        glance;
     let is_known =
         |project: &str| principal.confined_to().is_none_or(|own| own.to_string() == project);
     projects.retain(|project| is_known(&project.id));
     agents.retain(|agent| is_known(&agent.project));
+    let mail = MailStatus {
+        waiting: agents.iter().map(|agent| agent.queue).sum(),
+        // The person's mail is the person's business.
+        unread: if principal.confined_to().is_some() { 0 } else { unread_mail },
+    };
     let trouble = health::store(&app).why.or(unread);
     let files = look(&app.facts.home).await?;
     Ok(Json(Status {
@@ -104,7 +111,7 @@ pub(crate) async fn show(
         },
         projects,
         agents,
-        mail: cmux_wire::message::MailStatus::default(),
+        mail,
     }))
 }
 
@@ -119,6 +126,7 @@ struct Glance {
     log: Option<String>,
     projects: Vec<Project>,
     agents: Vec<Agent>,
+    unread_mail: u64,
     last_snapshot_at: Option<Time>,
     notices: Vec<Notice>,
 }
@@ -139,6 +147,7 @@ fn glance(view: View<'_>) -> Result<Glance, StoreError> {
         log: logs::current(view)?.map(|log| log.to_string()),
         projects: projects::all(view)?.iter().map(crate::http::projects::say).collect(),
         agents: all_agents(view)?,
+        unread_mail: messages::load(view, None, None)?.messages,
         last_snapshot_at: taken_at,
         notices,
     })
@@ -151,7 +160,9 @@ fn all_agents(view: View<'_>) -> Result<Vec<Agent>, StoreError> {
         let page = agents::page(view, None, after, AGENTS_PAGE)?;
         let Some(last) = page.last() else { return Ok(all) };
         after = Some(last.id);
-        all.extend(page.iter().map(crate::http::agents::say));
+        for agent in &page {
+            all.push(crate::http::agents::say_in(view, agent)?);
+        }
     }
 }
 

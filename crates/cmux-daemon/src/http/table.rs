@@ -34,10 +34,19 @@ pub(crate) struct Route {
     /// The pattern of where a page may begin, if it answers in pages.
     pub(crate) cursor: Option<String>,
     pub(crate) body: Option<Body>,
+    /// A header that it takes.
+    pub(crate) header: Option<Header>,
     pub(crate) answers: Vec<Answer>,
     /// The statuses with which it alone can refuse, besides those that go for all of its kind.
     pub(crate) refusals: Vec<u16>,
     pub(crate) handler: MethodRouter<Arc<App>>,
+}
+
+/// A header that may be left out.
+pub(crate) struct Header {
+    pub(crate) name: &'static str,
+    pub(crate) what: &'static str,
+    pub(crate) pattern: &'static str,
 }
 
 /// What a route takes.
@@ -107,6 +116,7 @@ impl Route {
             named: None,
             cursor: None,
             body: None,
+            header: None,
             answers: Vec::new(),
             refusals: Vec::new(),
             handler,
@@ -140,6 +150,15 @@ impl Route {
 
     pub(crate) fn takes_signed(self) -> Route {
         Route { body: Some(Body::Signed), ..self }
+    }
+
+    pub(crate) fn header(
+        self,
+        name: &'static str,
+        what: &'static str,
+        pattern: &'static str,
+    ) -> Route {
+        Route { header: Some(Header { name, what, pattern }), ..self }
     }
 
     pub(crate) fn answers<T: JsonSchema>(mut self, status: u16, what: &'static str) -> Route {

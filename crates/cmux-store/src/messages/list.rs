@@ -3,7 +3,7 @@
 use cmux_core::id::{AgentId, MessageId};
 use cmux_core::message::{Message, MessageState};
 use cmux_core::project::ProjectId;
-use rusqlite::named_params;
+use rusqlite::{OptionalExtension, named_params, params};
 
 use super::{OPEN, read};
 use crate::kinds::actor_of;
@@ -55,6 +55,19 @@ pub fn page(
         read,
     )?;
     rows.collect()
+}
+
+/// Returns the beginning of what the message `id` says, of so many letters at most, as far as that is there.
+pub fn head_of(
+    view: View<'_>,
+    id: MessageId,
+    letters: usize,
+) -> Result<Option<String>, StoreError> {
+    let sql = "SELECT substr(coalesce(body, text), 1, ?2)
+               FROM messages LEFT JOIN message_bodies ON message = id WHERE id = ?1";
+    let mut query = view.db.prepare_cached(sql)?;
+    let letters = i64::try_from(letters).unwrap_or(i64::MAX);
+    Ok(query.query_row(params![id.to_string(), letters], |row| row.get(0)).optional()?.flatten())
 }
 
 /// Returns the index that has the fewest rows to look at, where SQLite would not know, and the conditions
