@@ -76,6 +76,40 @@ enum Command {
     /// Launch, watch, stop and forget agents
     #[command(subcommand)]
     Agent(cmd::agent::Agent),
+    /// Say something to an agent, or to the person
+    #[command(
+        after_help = "Once it returns, the message is stored: it is typed to its reader as soon as that is at \
+                      its prompt, once, whatever crashes meanwhile. A reader that does not run finds it when \
+                      it does. With --wait it exits 6 if the time is over, with what it waits for, and 1 if it \
+                      will not be read, with the reason.\n\nExamples:\n  \
+                      cmux send api 'The tests of issue 12 fail on main'\n  \
+                      git diff | cmux send reviewer - --kind task --wait=600\n  \
+                      cmux send api@shop --ttl 10m --interrupt 'Stop: the branch is gone'\n  \
+                      cmux send api -- --help   what begins with a dash comes after two of them"
+    )]
+    Send(cmd::send::Send),
+    /// Show mail: yours, or an agent's
+    #[command(
+        after_help = "Yours begins with what you have not read. What is shown on a terminal counts as read, \
+                      unless --keep is said. To an agent, it is that agent's own mail.\n\nExamples:\n  \
+                      cmux inbox\n  cmux inbox -f        as it comes\n  cmux inbox api\n  \
+                      cmux inbox --json | jq -r '.messages[] | select(.read_at == null) | .body'"
+    )]
+    Inbox(cmd::inbox::Inbox),
+    /// Answer a message
+    #[command(after_help = "It goes to whoever sent the message.\n\nExamples:\n  \
+                      cmux reply msg_01J… 'Yes, rebase it'\n  cmux reply msg_01J… - < answer.md")]
+    Reply(cmd::reply::Reply),
+    /// Tell whoever launched you how it stands. For agents
+    #[command(
+        after_help = "It goes to the agent that launched you, or to the person. Exits 5 if this is no agent.\n\n\
+                      Examples:\n  cmux report done 'The API is written; cargo test passes'\n  \
+                      cmux report blocked 'The database of the tests is gone: may I make another?'"
+    )]
+    Report(cmd::report::Report),
+    /// Look at one message, take it back, or have it sent after all
+    #[command(subcommand)]
+    Message(cmd::message::Message),
     /// Make, list and revoke tokens for scripts that use the API
     #[command(subcommand)]
     Token(cmd::token::Token),
@@ -138,6 +172,11 @@ pub(crate) fn main() -> ExitCode {
         Command::Daemon(daemon) => daemon.run(&cli.common, say),
         Command::Project(project) => project.run(&cli.common, say),
         Command::Agent(agent) => agent.run(&cli.common, say),
+        Command::Send(send) => send.run(&cli.common, say),
+        Command::Inbox(inbox) => inbox.run(&cli.common, say),
+        Command::Reply(reply) => reply.run(&cli.common, say),
+        Command::Report(report) => report.run(&cli.common, say),
+        Command::Message(message) => message.run(&cli.common, say),
         Command::Token(token) => token.run(&cli.common, say),
         Command::Session(session) => session.run(&cli.common, say),
         Command::Events(events) => events.run(&cli.common, say),

@@ -5,12 +5,13 @@ mod follow;
 use clap::Args;
 use cmux_wire::agent::Agent;
 use cmux_wire::daemon::Status as Glance;
+use cmux_wire::message::MailStatus;
 use cmux_wire::project::Project;
 
 use crate::cli::{Common, wait};
 use crate::cmd::agent::follow::is_gone;
 use crate::cmd::agent::list::{needs_person, order};
-use crate::cmd::agent::show::{phase, phase_for, tone};
+use crate::cmd::agent::show::{mail, phase, phase_for, tone};
 use crate::fail::Fail;
 use crate::place;
 use crate::say::{Cell, Say, Tone, clean, count, cut, plain, size, span, toned};
@@ -46,7 +47,8 @@ impl Status {
 
 /// Returns `status` in words.
 fn tell(status: &Glance, say: Say) -> String {
-    let mut text = say.table(&[daemon_row(status), store_row(status), projects_row(status)]);
+    let rows = [daemon_row(status), store_row(status), mail_row(status), projects_row(status)];
+    let mut text = say.table(&rows);
     text += &projects(status, say);
     if let Some(why) = &status.daemon.safe_mode {
         text += &notice(say, &format!("safe mode, nothing can be changed: {why}"));
@@ -94,6 +96,7 @@ fn members(mut there: Vec<&Agent>, say: Say) -> String {
             plain(&agent.name),
             plain(&agent.kind),
             toned(phase_for(agent), tone(agent)),
+            plain(mail(agent)),
             toned(cut(&clean(reason), REASON_MAX), Tone::Faint),
         ]
     };
@@ -146,6 +149,15 @@ fn store_row(status: &Glance) -> Vec<Cell> {
         toned(format!("{} free", size(store.free_bytes)), Tone::Faint),
         toned(snapshot, Tone::Faint),
     ]
+}
+
+fn mail_row(status: &Glance) -> Vec<Cell> {
+    let MailStatus { waiting, unread } = status.mail;
+    let unread = match unread {
+        0 => toned("none unread", Tone::Faint),
+        unread => toned(format!("{unread} unread: `cmux inbox`"), Tone::Warning),
+    };
+    vec![toned("mail", Tone::Strong), plain(format!("{waiting} waiting")), unread]
 }
 
 fn projects_row(status: &Glance) -> Vec<Cell> {

@@ -5,7 +5,7 @@ use cmux_wire::client::Client;
 
 use crate::cmd::agent::find::Called;
 use crate::fail::Fail;
-use crate::say::{Say, Tone, plain, span, toned};
+use crate::say::{Say, Tone, count, plain, span, toned};
 
 /// Shows an agent. Whoever launched it is called by its name, if it is still known.
 pub(crate) async fn run(called: &Called, client: &Client, say: Say) -> Result<(), Fail> {
@@ -36,6 +36,9 @@ pub(crate) fn tell(agent: &Agent, say: Say) -> String {
     if let Some(parent) = &agent.parent {
         rows.push(("launched by", parent.clone(), Tone::Plain));
     }
+    if agent.queue > 0 {
+        rows.push(("mail", mail(agent), Tone::Plain));
+    }
     rows.push(("folder", agent.cwd.clone(), Tone::Plain));
     if agent.run.is_some() {
         let pid = agent.pid.map(|pid| pid.to_string());
@@ -57,6 +60,14 @@ pub(crate) fn tell(agent: &Agent, say: Say) -> String {
 /// Returns an agent's phase, for how long it is in it, and what is wanted otherwise.
 pub(crate) fn phase_for(agent: &Agent) -> String {
     format!("{} for {}", phase(agent), span(now_ms() - agent.since.millis()))
+}
+
+/// Returns how much mail waits for an agent, if any does.
+pub(crate) fn mail(agent: &Agent) -> String {
+    match agent.queue {
+        0 => String::new(),
+        queue => format!("{} waiting", count(queue, "message")),
+    }
 }
 
 /// Returns an agent's phase, and what is wanted otherwise.
@@ -101,6 +112,15 @@ pub(crate) mod tests {
             (Phase::Offline, Intent::Run, None, "offline"),
         ] {
             assert_eq!(phase(&Agent { phase: now, intent, run, ..agent() }), expected);
+        }
+    }
+
+    #[test]
+    fn mail_that_waits_is_told_and_none_is_not() {
+        for (queue, expected) in [(0, ""), (1, "1 message waiting"), (2, "2 messages waiting")] {
+            assert_eq!(mail(&Agent { queue, ..agent() }), expected);
+            let told = tell(&Agent { queue, ..agent() }, Say::new(false));
+            assert_eq!(told.contains("waiting"), queue > 0, "{told}");
         }
     }
 
