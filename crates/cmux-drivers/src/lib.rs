@@ -1,7 +1,7 @@
 //! What cmux does to the world, as it is told: files, processes, clocks.
 
-pub mod claims;
 pub mod channel;
+pub mod claims;
 pub mod clock;
 pub mod config;
 pub mod disk;
@@ -12,8 +12,8 @@ pub mod hooks;
 pub mod kinds;
 pub mod launch_settings;
 pub mod lock;
-pub mod mail_file;
 mod loopback;
+pub mod mail_file;
 pub mod manifest;
 pub mod password;
 pub mod peer;
