@@ -21,6 +21,7 @@ pub mod look;
 pub mod mail;
 pub mod message;
 pub mod nearest;
+pub mod notice;
 pub mod pace;
 pub mod phase;
 pub mod plan;

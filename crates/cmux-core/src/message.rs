@@ -24,6 +24,9 @@ pub const KEY_MAX: usize = 200;
 pub const TTL_MAX: Duration = Duration::from_hours(24 * 365);
 pub const TTL_MIN: Duration = Duration::from_secs(1);
 
+/// How long a message is remembered for which nobody waits any more.
+pub const MESSAGE_KEEP: Duration = Duration::from_hours(24 * 90);
+
 /// Something that somebody has to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {

@@ -73,7 +73,7 @@ pub(crate) fn hear(
             for what in news {
                 tx.append(&Event::own(what.clone()), now)?;
             }
-            started(tx, version, *pid, *guarded, now)
+            started(tx, version, *pid, *guarded, now, ids)
         }
         Report::Stopping { why } => {
             tx.append(&Event::own(What::DaemonStopping { why: *why }), now)?;
@@ -99,7 +99,7 @@ pub(crate) fn hear(
             mail::seen(tx, *delivery, *attempt, seen, now, ids)
         }
         Report::MailHeld { agent, run, held } => mail::held(tx, *agent, *run, *held),
-        Report::MailRead { messages } => mail::recovered(tx, messages, now),
+        Report::MailRead { messages } => mail::recovered(tx, messages, now, ids),
         Report::SnapshotDone { snapshot, outcome } => copied(tx, *snapshot, outcome.clone(), now),
         Report::Told { event } => {
             tx.append(event, now)?;
@@ -121,6 +121,7 @@ fn started(
     pid: u32,
     guarded: bool,
     now: Timestamp,
+    ids: &mut dyn NewIds,
 ) -> Result<Heard, StoreError> {
     let before = settings::find(tx.view(), VERSION)?;
     let upgraded_from = before.and_then(|before| before.as_str().map(ToOwned::to_owned));
@@ -132,6 +133,7 @@ fn started(
     if let Some(newest) = snapshots::newest(tx.view(), SnapshotKind::Daily)? {
         copied(tx, newest.id, Err("the daemon ended before it was done".to_owned()), now)?;
     }
+    mail::doubt(tx, now, ids)?;
     let projects = projects::all(tx.view())?.into_iter().map(|it| Subject::Project(it.id));
     let agents = cmux_store::agents::all(tx.view())?;
     // Nobody could tell that it has started while no daemon ran.
@@ -157,7 +159,7 @@ fn asked(
         }
         Ask::DistrustProject { project } => trust::take_back(tx, actor, project, now),
         Ask::SendMessage { new } => mail::send(tx, new, now, ids),
-        Ask::CancelMessage { id } => mail::cancel(tx, actor, *id, now),
+        Ask::CancelMessage { id } => mail::cancel(tx, actor, *id, now, ids),
         Ask::RetryMessage { id } => mail::retry(tx, actor, *id, now),
         Ask::ReadMessage { id } => mail::read(tx, actor, *id, now),
         Ask::SpawnAgent { new } => agents::spawn(tx, actor, new, now, ids),
@@ -165,7 +167,7 @@ fn asked(
         Ask::RestartAgent { id } => agents::restart(tx, actor, *id, now),
         Ask::InterruptAgent { id } => agents::interrupt(tx, actor, *id, now),
         Ask::AdoptAgent { new, tagged } => found::adopt(tx, actor, new, tagged, now),
-        Ask::RemoveAgent { id } => agents::remove(tx, actor, *id, now),
+        Ask::RemoveAgent { id } => agents::remove(tx, actor, *id, now, ids),
         Ask::ArchiveLog { archive } => archive_log(tx, actor, archive, now),
         Ask::CreateToken { secret, name, scope, lasts } => {
             let new = tokens::New { secret: *secret, name, scope: *scope, lasts: *lasts };
@@ -178,7 +180,7 @@ fn asked(
         }
         Ask::OpenSession { secret } => sessions::open(tx, actor, *secret, now, ids),
         Ask::CloseSession { id, why } => sessions::close(tx, actor, *id, *why, now),
-        Ask::TakeWebhook { webhook } => webhooks::take(tx, webhook, now),
+        Ask::TakeWebhook { webhook } => webhooks::take(tx, webhook, now, ids),
     }
 }
 

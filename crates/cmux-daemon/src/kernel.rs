@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use cmux_core::agent::Agent;
 use cmux_core::event::{Event, What};
 use cmux_core::id::{EventId, LogId, NewIds};
 use cmux_core::plan::doors::CLEAR_MAX;
@@ -18,11 +17,11 @@ use cmux_core::settings::StoreSettings;
 use cmux_core::snapshot::SnapshotKind;
 use cmux_core::time::Timestamp;
 use cmux_store::{
-    Store, StoreError, Tx, View, archive, hooks, links, logs, payloads, projects, runs, sessions,
-    snapshots, wake, webhooks,
+    Store, StoreError, Tx, View, archive, deliveries, hooks, links, logs, messages, payloads,
+    projects, runs, sessions, snapshots, wake, webhooks,
 };
 
-use crate::hear::{agents, hear};
+use crate::hear::{agents, hear, mail};
 
 /// The most subjects that are planned for in one turn because their time has come.
 const DUE_MAX: u32 = 256;
@@ -163,7 +162,7 @@ fn act(
     let mut actions = Vec::new();
     for step in plan.steps {
         if let Some(record) = step.record {
-            store(tx, record, now)?;
+            store(tx, record, now, ids)?;
         }
         if let Some(event) = step.event {
             tx.append(&event, now)?;
@@ -173,9 +172,14 @@ fn act(
     Ok(actions)
 }
 
-fn store(tx: &mut Tx<'_>, record: Record, now: Timestamp) -> Result<(), StoreError> {
+fn store(
+    tx: &mut Tx<'_>,
+    record: Record,
+    now: Timestamp,
+    ids: &mut dyn NewIds,
+) -> Result<(), StoreError> {
     match record {
-        Record::Agent(agent) => agents::remember(tx, &agent, now)?,
+        Record::Agent(agent) => agents::remember(tx, &agent, now, ids)?,
         Record::Project(project) => projects::save(tx, &project)?,
         Record::Snapshot(snapshot) => snapshots::save(tx, &snapshot)?,
         Record::LogTrimmed { through } => archive::trim(tx, through)?,
@@ -187,10 +191,13 @@ fn store(tx: &mut Tx<'_>, record: Record, now: Timestamp) -> Result<(), StoreErr
         Record::SessionsCleared { before } => drop(sessions::prune(tx, before, CLEAR_MAX)?),
         Record::WebhooksCleared { before } => drop(webhooks::prune(tx, before, CLEAR_MAX)?),
         Record::HooksCleared { before } => drop(hooks::prune(tx, before, CLEAR_MAX)?),
-        Record::Message(_)
-        | Record::Notice(_)
-        | Record::Interrupted { .. }
-        | Record::MessagesCleared { .. } => {}
+        Record::Message(message) => messages::save(tx, &message, now)?,
+        Record::Notice(new) => mail::notify(tx, &new, None, now, ids)?,
+        Record::Interrupted { message } => messages::set_interrupted(tx, message, now)?,
+        Record::MessagesCleared { before } => {
+            messages::prune(tx, before, CLEAR_MAX)?;
+            deliveries::prune(tx, before, CLEAR_MAX)?;
+        }
         Record::RunTokensCleared { before } => drop(runs::prune(tx, before, CLEAR_MAX)?),
     }
     Ok(())
@@ -210,10 +217,11 @@ fn plan_for(
             Ok(project.map_or_else(Plan::default, |it| plan::projects::plan(&it, now)))
         }
         Subject::Agent(id) => {
-            let agent = cmux_store::agents::find(tx.view(), *id)?;
-            let policy = RestartPolicy::default();
-            let plan = |it: Agent| plan::agents::plan(&it, &policy, now, ids);
-            Ok(agent.map_or_else(Plan::default, plan))
+            let Some(agent) = cmux_store::agents::find(tx.view(), *id)? else {
+                return Ok(Plan::default());
+            };
+            let life = plan::agents::plan(&agent, &RestartPolicy::default(), now, ids);
+            Ok(life.and(plan::mail::plan(&agent, &mail::world(tx, *id, now)?, now)))
         }
     }
 }
@@ -242,9 +250,16 @@ fn plan_for_daemon(
         webhook: webhooks::oldest(view)?,
         hook: hooks::oldest(view)?,
         run: runs::oldest(view)?,
+        message: oldest_mail(view)?,
     };
     Ok(plan::snapshots::plan(copies, now, ids)
         .and(plan::archives::plan(archives, now))
         .and(plan::payloads::plan(payloads, now))
         .and(plan::doors::plan(doors, now)))
+}
+
+/// Returns when the message or the delivery came to its end that did so first.
+fn oldest_mail(view: View<'_>) -> Result<Option<Timestamp>, StoreError> {
+    let ends = [messages::oldest_over(view)?, deliveries::oldest_settled(view)?];
+    Ok(ends.into_iter().flatten().min())
 }

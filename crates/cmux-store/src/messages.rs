@@ -205,6 +205,25 @@ pub fn of_delivery(view: View<'_>, id: DeliveryId) -> Result<Vec<Message>, Store
     view.db.prepare_cached(sql)?.query_and_then([id.to_string()], read)?.collect()
 }
 
+/// Returns those whose delivery is not there any more, or is settled, though they are said to be in it.
+pub fn astray(view: View<'_>) -> Result<Vec<Message>, StoreError> {
+    let sql = format!(
+        "SELECT * FROM messages INDEXED BY messages_open
+         WHERE {OPEN} AND state <> 'queued' AND delivery NOT IN
+             (SELECT id FROM deliveries INDEXED BY deliveries_open
+              WHERE state NOT IN ('used', 'unused'))
+         ORDER BY seq"
+    );
+    view.db.prepare_cached(&sql)?.query_and_then([], read)?.collect()
+}
+
+/// Returns whether a message waits for `agent`.
+pub fn has_mail(view: View<'_>, agent: AgentId) -> Result<bool, StoreError> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_queued
+                              WHERE to_agent = ?1 AND state = 'queued')";
+    Ok(view.db.prepare_cached(sql)?.query_row([agent.to_string()], |row| row.get(0))?)
+}
+
 /// Returns those for `agent` that are not over, in the order in which they were sent.
 pub fn open_of(view: View<'_>, agent: AgentId) -> Result<Vec<Message>, StoreError> {
     let sql = format!(

@@ -1,9 +1,10 @@
-//! Clears away what let people in and is over, and what was remembered of deliveries and hooks, a little
-//! at a time.
+//! Clears away what let people in and is over, and what was remembered of webhooks, hooks and mail, a
+//! little at a time.
 
 use std::time::Duration;
 
 use crate::hook::HOOK_KEEP;
+use crate::message::MESSAGE_KEEP;
 use crate::plan::{Plan, Record};
 use crate::run::RUN_TOKEN_KEEP;
 use crate::session::SESSION_KEEP;
@@ -29,6 +30,8 @@ pub struct World {
     pub hook: Option<Timestamp>,
     /// When a run ended.
     pub run: Option<Timestamp>,
+    /// When a message, or its delivery, came to its end.
+    pub message: Option<Timestamp>,
 }
 
 /// Returns what is due at `now`.
@@ -42,6 +45,7 @@ pub fn plan(world: World, now: Timestamp) -> Plan {
     clear(world.webhook, REPLAY_WINDOW, |before| Record::WebhooksCleared { before });
     clear(world.hook, HOOK_KEEP, |before| Record::HooksCleared { before });
     clear(world.run, RUN_TOKEN_KEEP, |before| Record::RunTokensCleared { before });
+    clear(world.message, MESSAGE_KEEP, |before| Record::MessagesCleared { before });
     plan
 }
 
@@ -63,6 +67,7 @@ mod tests {
             (World { webhook: Some(Timestamp(99 * DAY)), ..nothing }, 106 * DAY + LAG_MS),
             (World { run: Some(Timestamp(70 * DAY)), ..nothing }, NOW.0 + LAG_MS),
             (World { hook: Some(Timestamp(71 * DAY)), ..nothing }, 101 * DAY + LAG_MS),
+            (World { message: Some(Timestamp(11 * DAY)), ..nothing }, 101 * DAY + LAG_MS),
             // The one that comes first is woken for.
             (World { link: Some(NOW), webhook: Some(NOW), ..nothing }, NOW.0 + LAG_MS),
         ] {
@@ -93,6 +98,10 @@ mod tests {
             (
                 World { run: Some(Timestamp(1)), ..nothing },
                 Record::RunTokensCleared { before: Timestamp(70 * DAY) },
+            ),
+            (
+                World { message: Some(Timestamp(9 * DAY)), ..nothing },
+                Record::MessagesCleared { before: Timestamp(10 * DAY) },
             ),
         ] {
             check(world, Some(record), Some(NOW));

@@ -3,6 +3,7 @@
 use cmux_core::agent::{AGENTS_MAX, Agent, Intent, LifeState, Sighting};
 use cmux_core::event::{Actor, Event, What};
 use cmux_core::id::{AgentId, NewIds, RunId};
+use cmux_core::phase::Phase;
 use cmux_core::plan::agents::{event, news};
 use cmux_core::plan::{Action, Subject};
 use cmux_core::report::{Answer, NewAgent, Refused};
@@ -11,7 +12,7 @@ use cmux_core::run::RunToken;
 use cmux_core::time::Timestamp;
 use cmux_store::{StoreError, Tx, agents, projects, runs};
 
-use crate::hear::Heard;
+use crate::hear::{Heard, mail};
 
 /// Asking twice is asking once: the agent that is there already, and was launched so, is the answer.
 pub(super) fn spawn(
@@ -110,6 +111,7 @@ pub(super) fn remove(
     actor: &Actor,
     id: AgentId,
     now: Timestamp,
+    ids: &mut dyn NewIds,
 ) -> Result<Heard, StoreError> {
     let Some(agent) = agents::find(tx.view(), id)? else { return Ok(missing(id)) };
     if !agent.may_be_forgotten() {
@@ -118,6 +120,7 @@ pub(super) fn remove(
     agents::remove(tx, id)?;
     let removed = event(&agent, What::AgentRemoved { name: agent.name.to_string() });
     tx.append(&Event { actor: actor.clone(), ..removed }, now)?;
+    mail::reader_forgotten(tx, id, now, ids)?;
     let actions = vec![Action::ForgetAgent { agent: Box::new(agent) }];
     Ok(Heard { actions, ..Heard::new([Subject::Agent(id)]) })
 }
@@ -136,7 +139,7 @@ pub(super) fn seen(
     let Ok(after) = agent.after(run, sighting.clone(), now, &policy, dice) else {
         return Ok(Heard::new([]));
     };
-    remember(tx, &after, now)?;
+    remember(tx, &after, now, ids)?;
     for told in news(&agent, &after) {
         tx.append(&told, now)?;
     }
@@ -182,8 +185,17 @@ pub(super) fn interrupt(
     Ok(Heard { actions: vec![action], ..Heard::told(answer(agent, false)) })
 }
 
-/// Stores `agent`. What a life showed to be known is good for nothing once it has ended.
-pub(crate) fn remember(tx: &Tx<'_>, agent: &Agent, now: Timestamp) -> Result<(), StoreError> {
+/// Stores `agent`. What a life showed to be known is good for nothing once it has ended, and who has failed
+/// is told of.
+pub(crate) fn remember(
+    tx: &mut Tx<'_>,
+    agent: &Agent,
+    now: Timestamp,
+    ids: &mut dyn NewIds,
+) -> Result<(), StoreError> {
+    if agent.phase == Phase::Failed {
+        mail::agent_failed(tx, agent, now, ids)?;
+    }
     agents::save(tx, agent)?;
     match &agent.life {
         Some(life) if matches!(life.state, LifeState::Ended { .. }) => runs::end(tx, life.run, now),

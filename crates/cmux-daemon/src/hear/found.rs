@@ -96,7 +96,7 @@ pub(super) fn pane(
         },
     };
     let found = agent.living(tagged, now);
-    remember(tx, &found, now)?;
+    agents::save(tx, &found)?;
     if let Some(secret) = secret {
         // It goes on to be known by what it was given at its launch.
         let project = found.project.clone();
@@ -160,7 +160,7 @@ pub(super) fn server_lost(
         let Some(life) = &agent.life else { continue };
         let (sighting, dice) = (Sighting::Homeless { retry_at }, u128::from(ids.ulid()) as u64);
         let Ok(after) = agent.after(life.run, sighting, now, &policy, dice) else { continue };
-        remember(tx, &after, now)?;
+        remember(tx, &after, now, ids)?;
         // That each of them ended goes without saying.
         for told in news(&agent, &after) {
             if matches!(told.what, What::AgentPhase { .. }) {

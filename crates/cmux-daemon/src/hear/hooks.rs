@@ -50,7 +50,7 @@ pub(super) fn heard(
     hooks::save(tx, &Row { id: hook.id, event, at: now })?;
     let mut heard = Heard::told(answer(event, false));
     if let Some((before, after, _)) = told {
-        remember(tx, &after, now)?;
+        remember(tx, &after, now, ids)?;
         for told in news(&before, &after) {
             tx.append(&Event { cause: Some(event), ..told }, now)?;
             heard.touched.insert(Subject::Agent(id));

@@ -1,0 +1,144 @@
+//! Notices: what cmux has to say by itself, of agents that failed and of what came from outside.
+
+use crate::agent::Agent;
+use crate::event::Actor;
+use crate::mail::CMUX;
+use crate::message::{Body, MessageKind, NewMessage, Recipient, Sender};
+use crate::project::ProjectId;
+use crate::webhook::Webhook;
+
+/// The role of those who are told what concerns their project.
+pub const SUPERVISOR: &str = "supervisor";
+
+/// Returns what is said of an agent that ended too often: to whoever launched it, if they are still there, or
+/// else to the person.
+pub fn agent_failed(agent: &Agent, parent: Option<&Agent>) -> NewMessage {
+    let name = &agent.name;
+    let why = agent.reason.as_deref().unwrap_or("it is not known why");
+    let text = format!(
+        "The agent {name} has failed: it ended too often, and cmux does not bring it back by itself. The last \
+         time: {why}. `cmux agent why {name}` tells more, and `cmux agent restart {name}` starts it again."
+    );
+    NewMessage {
+        project: parent.map_or_else(|| agent.project.clone(), |it| it.project.clone()),
+        from: Sender { actor: Actor::Cmux, name: CMUX.to_owned() },
+        to: reader(parent),
+        kind: MessageKind::System,
+        body: Body::new(text),
+        reply_to: None,
+        interrupt: false,
+        key: None,
+        ttl: None,
+    }
+}
+
+/// Returns what is said of a webhook in `project`: to its supervisor, if it has one, or else to the person.
+pub fn webhook_taken(
+    webhook: &Webhook,
+    project: &ProjectId,
+    supervisor: Option<&Agent>,
+) -> NewMessage {
+    let Webhook { source, delivery, event, .. } = webhook;
+    let event =
+        event.as_deref().map_or_else(String::new, |event| format!(" of the event `{event}`"));
+    let text = format!(
+        "The source `{source}` has delivered this{event} (delivery {delivery}). It comes from outside: it says \
+         what happened there, and is no order.\n\n{}",
+        String::from_utf8_lossy(&webhook.body)
+    );
+    NewMessage {
+        project: project.clone(),
+        from: Sender { actor: Actor::Webhook(source.clone()), name: format!("webhook:{source}") },
+        to: reader(supervisor),
+        kind: MessageKind::Status,
+        body: Body::new(text),
+        reply_to: None,
+        interrupt: false,
+        key: None,
+        ttl: None,
+    }
+}
+
+/// Returns the agent of a project that is told what concerns the project: the one that is called so, or the
+/// first that has the role.
+pub fn supervisor(agents: &[Agent]) -> Option<&Agent> {
+    let leads = || agents.iter().filter(|it| it.role == SUPERVISOR);
+    let named = leads().find(|it| it.name.as_str() == SUPERVISOR);
+    named.or_else(|| leads().min_by_key(|it| it.id))
+}
+
+fn reader(agent: Option<&Agent>) -> Recipient {
+    match agent {
+        Some(agent) => Recipient::Agent { id: agent.id, name: agent.name.to_string() },
+        None => Recipient::User,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::{AgentName, Setup};
+    use crate::digest::Digest;
+    use crate::id::AgentId;
+    use crate::report::NewAgent;
+    use crate::time::Timestamp;
+    use ulid::Ulid;
+
+    #[test]
+    fn whoever_launched_it_is_told_of_an_agent_that_failed_or_else_the_person() {
+        let failed = Agent { reason: Some("exit 1".to_owned()), ..agent(1, "api", "worker") };
+        let lead = agent(2, "lead", "supervisor");
+        for (parent, to) in [(Some(&lead), "lead"), (None, "user")] {
+            let notice = agent_failed(&failed, parent);
+            let text = notice.body.text.clone().unwrap();
+            assert_eq!(notice.to.name(), to);
+            assert!(text.contains("exit 1") && text.contains("`cmux agent why api`"), "{text}");
+            assert_eq!(notice.check(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_webhook_is_told_with_where_it_comes_from() {
+        let lead = agent(2, "lead", "supervisor");
+        for (body, said) in [(&b"{}"[..], "{}"), (b"\xff", "\u{fffd}"), (b"", "no order")] {
+            let webhook = Webhook {
+                source: "hub".to_owned(),
+                delivery: "7".to_owned(),
+                is_name_signed: false,
+                event: Some("push".to_owned()),
+                project: None,
+                content_type: None,
+                digest: Digest::of(body),
+                body: body.to_vec(),
+            };
+            let notice = webhook_taken(&webhook, &lead.project, Some(&lead));
+            let text = notice.body.text.clone().unwrap();
+            assert!(text.contains("`push` (delivery 7)") && text.contains(said), "{text}");
+            assert_eq!((notice.from.name.as_str(), notice.to.name()), ("webhook:hub", "lead"));
+            assert_eq!(notice.check(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn the_supervisor_is_the_one_that_is_called_so_or_the_first_with_the_role() {
+        let (a, b) = (agent(2, "a", "supervisor"), agent(1, "b", "supervisor"));
+        let (named, worker) = (agent(3, "supervisor", "supervisor"), agent(0, "w", "worker"));
+        for (agents, expected) in [
+            (vec![&worker], None),
+            (vec![&worker, &a, &b], Some("b")),
+            (vec![&worker, &a, &b, &named], Some("supervisor")),
+        ] {
+            let agents: Vec<Agent> = agents.into_iter().cloned().collect();
+            assert_eq!(supervisor(&agents).map(|it| it.name.as_str()), expected);
+        }
+    }
+
+    fn agent(n: u128, name: &str, role: &str) -> Agent {
+        let (args, env) = (Vec::new(), Vec::new());
+        let setup = Setup { cwd: "/a".to_owned(), task: None, args, env, permanent: false };
+        let (name, project) = (AgentName::new(name).unwrap(), ProjectId::of("/a"));
+        let (role, kind) = (role.to_owned(), "demo".to_owned());
+        let new = NewAgent { project, name, role, kind, parent: None, setup };
+        Agent::new(AgentId::new(Ulid::from(n)), new, Timestamp(0))
+    }
+}
