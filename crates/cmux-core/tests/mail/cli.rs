@@ -313,7 +313,7 @@ impl World {
         self.in_loop(lasts, Loop::TurnEnds { turn });
         if self.dice.permille(self.faults.dialogs) {
             let after = self.dice.between(10, lasts);
-            self.in_loop(after, Loop::DialogHook { since: Timestamp(self.now.0 + after) });
+            self.in_loop(after, Loop::DialogHook { since: None });
         }
         self.draw();
     }
@@ -331,9 +331,10 @@ impl World {
     }
 
     /// A tool is to be used: a hook is called that waits for whoever types, for a while.
-    pub(crate) fn dialog_hook(&mut self, since: Timestamp) {
+    pub(crate) fn dialog_hook(&mut self, since: Option<Timestamp>) {
+        let since = since.unwrap_or(self.now);
         if self.is_locked() && self.now.0 - since.0 < 2000 {
-            return self.in_loop(20, Loop::DialogHook { since });
+            return self.in_loop(20, Loop::DialogHook { since: Some(since) });
         }
         self.cli.dialogs_near += 1;
         let asks = self.dice.permille(700);

@@ -123,13 +123,16 @@ impl World {
         let some = u32::try_from(self.dice.between(1, 3)).unwrap();
         match kind {
             // Work in the background is about to ask something.
-            0 => {
-                let since = self.now;
-                self.in_loop(0, Loop::DialogHook { since });
-            }
+            0 => self.in_loop(0, Loop::DialogHook { since: None }),
             2 => self.crash(),
-            3 => self.tmux.stalled_until = Timestamp(self.now.0 + self.dice.between(50, 5000)),
-            4 => self.cli.stalled_until = Timestamp(self.now.0 + self.dice.time(2000, 8000, 200)),
+            3 => {
+                let until = Timestamp(self.now.0 + self.dice.between(50, 5000));
+                self.tmux.stalled_until = until.max(self.tmux.stalled_until);
+            }
+            4 => {
+                let until = Timestamp(self.now.0 + self.dice.time(2000, 8000, 200));
+                self.cli.stalled_until = until.max(self.cli.stalled_until);
+            }
             5 if self.dice.permille(400) && self.cli.is_alive => {
                 let run = self.cli.run;
                 self.end(run);

@@ -78,7 +78,7 @@ pub(crate) enum Loop {
     HookHeard { event: u64, is_blocked: bool, is_dead: bool },
     Begins,
     TurnEnds { turn: u64 },
-    DialogHook { since: Timestamp },
+    DialogHook { since: Option<Timestamp> },
     DialogComes { asks: bool },
     DialogShown,
 }
