@@ -297,7 +297,8 @@ impl Typing {
             Holds::Other => Step::Wait(obstacle(look).unwrap_or(Waiting::Draft)),
             Holds::Stale => self.tidied(look),
             Holds::Ours => self.at_prompt(delivery, look, pace),
-            Holds::Nothing if !look.is_pasted => self.untyped(delivery, look),
+            // What was submitted may be a copy of an attempt before.
+            Holds::Nothing if !look.is_pasted && look.presses == 0 => self.untyped(delivery, look),
             Holds::Nothing => self.left(delivery, look, pace),
         }
     }

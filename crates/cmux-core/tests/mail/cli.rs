@@ -74,6 +74,8 @@ pub(crate) struct Cli {
     /// How many dialogs may come, as hooks have said.
     pub(crate) dialogs_near: u32,
     pub(crate) stalled_until: Timestamp,
+    /// What came to it while it stood still.
+    pub(crate) waits: VecDeque<Loop>,
     pub(crate) views: VecDeque<View>,
     /// What was read, and from when on that can be seen.
     pub(crate) transcript: Vec<(Timestamp, Vec<Chunk>)>,
@@ -96,6 +98,7 @@ impl Cli {
             has_dialog: false,
             dialogs_near: 0,
             stalled_until: now,
+            waits: VecDeque::new(),
             views: VecDeque::from([view]),
             transcript: Vec::new(),
             input_at: now,

@@ -29,6 +29,7 @@ impl World {
     pub(crate) fn crash(&mut self) {
         if self.daemon.take().is_some() {
             self.trace(|_| "daemon dies".to_owned());
+            self.die_locked();
             let back = self.dice.time(500, 6000, 300);
             self.later(back + 20, Happens::Boot);
         }

@@ -53,7 +53,16 @@ pub(crate) enum Job {
 
 impl World {
     pub(crate) fn is_locked(&self) -> bool {
-        self.daemon.is_some() && (self.worker.locked_at.is_some() || self.now < self.locked_until)
+        let is_held = self.daemon.is_some() && self.worker.locked_at.is_some();
+        is_held || self.now < self.locked_until
+    }
+
+    /// Whoever dies with the lock leaves it as it is for as long as tmux may still do what it was sent.
+    pub(crate) fn die_locked(&mut self) {
+        if let Some(at) = self.worker.locked_at {
+            let until = Timestamp(at.0 + STEP_WITHIN + 100);
+            self.locked_until = until.max(self.locked_until);
+        }
     }
 
     pub(crate) fn take_mail_action(&mut self, action: Action) {

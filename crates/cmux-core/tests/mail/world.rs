@@ -33,6 +33,10 @@ pub(crate) enum Happens {
         life: u64,
         what: Inside,
     },
+    /// This life of the CLI stands still no longer.
+    GoOn {
+        run: RunId,
+    },
     /// In this life of the CLI, if it does not stand still.
     Cli {
         run: RunId,
@@ -176,7 +180,7 @@ pub(crate) struct World {
     pub(crate) worker: Worker,
     pub(crate) told: Option<Doing>,
     pub(crate) is_watching: bool,
-    /// Until when whoever interrupts the agent has the pane's lock.
+    /// Until when the pane's lock is that of somebody who interrupts the agent, or has died.
     pub(crate) locked_until: Timestamp,
     /// The last message of each sender that was read.
     pub(crate) order: BTreeMap<String, i64>,
@@ -316,19 +320,31 @@ impl World {
                 self.hook_says(run, event, by, verdict)
             }
             Happens::Cli { run, what } => {
-                if run != self.cli.run || !self.cli.is_alive {
-                    return;
+                if run == self.cli.run && self.cli.is_alive {
+                    self.cli.waits.push_back(what);
+                    self.go_on();
                 }
-                let until = self.cli.stalled_until;
-                match self.now < until {
-                    true => self.later_at(until, Happens::Cli { run, what }),
-                    false => self.in_cli(what),
+            }
+            Happens::GoOn { run } => {
+                if run == self.cli.run && self.cli.is_alive {
+                    self.go_on();
                 }
             }
             Happens::Person => self.person(),
             Happens::Sender => self.sender(),
             Happens::Fault => self.fault(),
             Happens::Calm => self.calm(),
+        }
+    }
+
+    /// The CLI does what waits for it, in order, unless it stands still.
+    fn go_on(&mut self) {
+        let (run, until) = (self.cli.run, self.cli.stalled_until);
+        if self.now < until {
+            return self.later_at(until, Happens::GoOn { run });
+        }
+        while let Some(what) = self.cli.waits.pop_front() {
+            self.in_cli(what);
         }
     }
 
