@@ -335,11 +335,13 @@ impl World {
 
     /// A tool is to be used: a hook is called that waits for whoever types, for a while.
     pub(crate) fn dialog_hook(&mut self, since: Option<Timestamp>) {
+        // It leaves its mark first, so that whoever types does not begin anew while it waits.
+        let is_marked = since.is_some();
         let since = since.unwrap_or(self.now);
+        self.cli.dialogs_near += u32::from(!is_marked);
         if self.is_locked() && self.now.0 - since.0 < 2000 {
             return self.in_loop(20, Loop::DialogHook { since: Some(since) });
         }
-        self.cli.dialogs_near += 1;
         let asks = self.dice.permille(700);
         let after = self.dice.time(50, 300, 200);
         self.in_loop(after, Loop::DialogComes { asks });
