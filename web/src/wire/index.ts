@@ -179,6 +179,9 @@ export type Part = {
   why?: string | null;
 };
 
+/** What came of a claim. */
+export type ClaimOutcome = "claimed" | "again" | "blocked";
+
 /** What is answered to the CLI, in its own words. */
 export type HookReply = {
   "kind": "pass";
@@ -585,6 +588,12 @@ export type Register = {
   project: string;
 };
 
+/** What a hook did about a delivery that was in the prompt it was told of. */
+export type HookClaim = {
+  delivery: string;
+  outcome: ClaimOutcome;
+};
+
 /** What an agent's hook was told. */
 export type NewHook = {
   /** Made by whoever was called. To hand over the same one again changes nothing. */
@@ -599,6 +608,8 @@ export type NewHook = {
   since_boot_ms: number;
   /** What the CLI sent, as it came. Secrets in it are not kept. */
   payload: string;
+  /** What was done about a message of cmux's that was in a prompt. */
+  claim?: HookClaim | null;
 };
 
 /** Has something to say to somebody. */

@@ -30,6 +30,23 @@ fn a_body_is_typed_in_its_normal_form() {
 }
 
 #[test]
+fn a_text_is_known_by_its_letters_and_found_at_the_beginning_of_more() {
+    let text = "[cmux dlv_1]\n\tDo  this ä";
+    for (other, is_it, begins) in [
+        (text, true, true),
+        ("[cmux\r\ndlv_1]    Do this\u{85}ä ", true, true),
+        ("[cmux dlv_1] Do this ä and more", false, true),
+        ("[cmux dlv_1] Do this", false, false),
+        ("[cmux dlv_1] Do that ä", false, false),
+        ("x[cmux dlv_1] Do this ä", false, false),
+        ("", false, false),
+    ] {
+        assert_eq!(print_of(other) == print_of(text), is_it, "{other:?}");
+        assert_eq!(begins_with(other, letters_of(text), print_of(text)), begins, "{other:?}");
+    }
+}
+
+#[test]
 fn each_message_has_a_line_that_says_who_and_what() {
     let file = Said::File { path: "/a/.cmux/mail/msg", bytes: 9000, sha256: Digest::of(b"x") };
     let written = text(id(1), &[part(1, Said::Text("one")), part(2, file)]);

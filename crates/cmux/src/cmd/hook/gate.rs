@@ -124,3 +124,43 @@ fn judged(
     let verdict = Claims::at(caller.home().claims()).let_through(&prompt)?;
     Some(Passage::Judged { verdict, at })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_claimed_long_ago_is_held_back() {
+        let now = clock::read().since_boot;
+        let late = now.saturating_sub(ANSWERS_WITHIN * 2);
+        for (at, why) in [(now, None), (late, Some("took too long"))] {
+            let delivery = "dlv_00000000000000000000000001".parse().unwrap();
+            let verdict = Verdict { delivery, outcome: ClaimOutcome::Claimed, block: None };
+            match (Passage::Judged { verdict, at }.answer(Reply::Pass), why) {
+                (Reply::Pass, None) => {}
+                (Reply::Block { why: told }, Some(why)) => assert!(told.contains(why), "{told}"),
+                (reply, _) => panic!("{reply:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_comes_before_a_dialog_is_known_by_what_it_means() {
+        let asks = r#"{"notification_type":"ToolPermission"}"#;
+        for (shape, event, payload, expected) in [
+            (HookShape::Claude, "PreToolUse", "{}", true),
+            (HookShape::Claude, "PermissionRequest", "{}", true),
+            (HookShape::Claude, "PostToolUse", "{}", false),
+            (HookShape::Claude, "Notification", asks, false),
+            (HookShape::Gemini, "BeforeTool", "{}", true),
+            (HookShape::Gemini, "Notification", asks, true),
+            (HookShape::Gemini, "Notification", "{}", false),
+            (HookShape::Demo, "PreToolUse", "not JSON", true),
+            (HookShape::Demo, "UserPromptSubmit", "{}", false),
+        ] {
+            let found = means(shape, event, payload);
+            let is_one = matches!(found, Meaning::ToolBegan { .. } | Meaning::Asking { .. });
+            assert_eq!(is_one, expected, "{shape:?} {event} {payload}");
+        }
+    }
+}
