@@ -1,8 +1,8 @@
 //! What is remembered of hooks, and of agents by a store that knew of none.
 
 use cmux_core::event::What;
-use cmux_core::hook::{Ids, Told};
-use cmux_core::id::{EventId, HookId};
+use cmux_core::hook::{ClaimOutcome, HookClaim, Ids, Told};
+use cmux_core::id::{DeliveryId, EventId, HookId};
 use cmux_core::plan::agents::event;
 use cmux_store::hooks::{self, Heard};
 use cmux_store::{agents, events, repair};
@@ -42,8 +42,9 @@ fn a_hook_is_told_with_all_that_links_it_to_others() {
     let payload = cmux_core::digest::Digest::of(b"{}");
     let (name, tool) = ("PostToolUse".to_owned(), Some("Bash".to_owned()));
     let (means, turn, ok) = ("tool_ended", None, Some(true));
-    let told =
-        Told { hook: hook(1), name, means, ids, turn, tool, ok, at: NOW, payload, claim: None };
+    let delivery = DeliveryId::new(Ulid::from(7_u128));
+    let claim = Some(HookClaim { delivery, outcome: ClaimOutcome::Blocked });
+    let told = Told { hook: hook(1), name, means, ids, turn, tool, ok, at: NOW, payload, claim };
     let told = event(&agent, What::HookReceived(told));
     store.turn(|tx| tx.append_with(&told, b"{}", LATER)).unwrap();
     let rows = events::newest(store.view(), 1, &events::Filter::default()).unwrap();
@@ -54,6 +55,7 @@ fn a_hook_is_told_with_all_that_links_it_to_others() {
         "hook": hook(1).to_string(), "name": "PostToolUse", "means": "tool_ended", "session": "s",
         "subagent": null, "prompt": null, "turn": null, "tool": "Bash", "call": "c", "ok": true,
         "at": "2026-01-01T00:00:00.000Z", "payload": payload.hex(),
+        "claim": { "delivery": delivery.to_string(), "outcome": "blocked" },
     });
     assert_eq!(data, linked);
 }
