@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::key::Key;
+
 /// Where it dies, as if its process were killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Crash {
@@ -9,6 +11,54 @@ pub(crate) enum Crash {
     Hooked,
     /// After a prompt is recorded, and before it is in the transcript.
     Recorded,
+}
+
+/// When something goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// With the first paste.
+    Paste,
+    /// With the first Enter, whatever becomes of it.
+    Enter,
+    /// So many milliseconds after it began.
+    At(u64),
+}
+
+impl Moment {
+    /// Returns the moment that a key is.
+    pub(crate) fn of(key: &Key) -> Option<Moment> {
+        match key {
+            Key::Paste(_) => Some(Moment::Paste),
+            Key::Enter => Some(Moment::Enter),
+            Key::Char(_)
+            | Key::Newline
+            | Key::TooLong
+            | Key::Esc
+            | Key::CtrlC
+            | Key::CtrlD
+            | Key::CtrlL
+            | Key::Backspace
+            | Key::Delete
+            | Key::DeleteWord
+            | Key::ClearLine
+            | Key::Left
+            | Key::Right
+            | Key::Up
+            | Key::Down
+            | Key::Home
+            | Key::End
+            | Key::Other => None,
+        }
+    }
+}
+
+/// When a prompt comes back that was said, as if somebody had pressed Esc just then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TakeBack {
+    /// While its hook runs, which is ended.
+    Hooking,
+    /// After the hook has let it through, and before it is recorded.
+    Hooked,
 }
 
 /// Everything that goes wrong.
@@ -37,6 +87,22 @@ pub(crate) struct Faults {
     pub(crate) lost_hooks: Vec<String>,
     /// Hooks are begun so much later.
     pub(crate) late_hooks_ms: u64,
+    /// The hooks of an event are begun so much later, …
+    pub(crate) late_hook: Vec<(String, u64)>,
+    /// … are killed so long after they began, …
+    pub(crate) killed_hook: Vec<(String, u64)>,
+    /// … and what they answer is heard so much later.
+    pub(crate) late_answer: Vec<(String, u64)>,
+    /// Other work asks for a permission then, once.
+    pub(crate) dialog_after: Option<Moment>,
+    /// Other work asks for one again and again while it rests.
+    pub(crate) dialogs_every_ms: u64,
+    /// The first prompt comes back.
+    pub(crate) take_back: Option<TakeBack>,
+    /// Nothing is drawn for so long after a paste.
+    pub(crate) late_paste_ms: u64,
+    /// Nothing is drawn from then on, until it is to draw all again.
+    pub(crate) stale_after: Option<Moment>,
     pub(crate) crash: Option<Crash>,
     /// Its provider's limit is reached for so long.
     pub(crate) limited_s: u64,
@@ -48,6 +114,8 @@ pub(crate) struct Faults {
 const NAMES: &[&str] = &[
     "crash",
     "deaf-ms",
+    "dialog-after",
+    "dialogs-every-ms",
     "draft",
     "drop-enters",
     "exit-after-prompt",
@@ -55,12 +123,18 @@ const NAMES: &[&str] = &[
     "flood-bytes",
     "hang-after-prompt",
     "hang-at-start",
+    "kill-hook",
+    "late-answer",
     "late-brackets-ms",
+    "late-hook",
     "late-hooks-ms",
+    "late-paste-ms",
     "late-redraw-ms",
     "limited-s",
     "lose-hooks",
     "no-status",
+    "stale-after",
+    "take-back",
     "trust",
 ];
 
@@ -87,6 +161,22 @@ impl Faults {
             "late-hooks-ms" => self.late_hooks_ms = number()?,
             "limited-s" => self.limited_s = number()?,
             "no-status" => self.no_status = true,
+            "late-hook" => self.late_hook.push(of_event(name, value)?),
+            "kill-hook" => self.killed_hook.push(of_event(name, value)?),
+            "late-answer" => self.late_answer.push(of_event(name, value)?),
+            "dialog-after" => self.dialog_after = Some(moment(name, value)?),
+            "dialogs-every-ms" => self.dialogs_every_ms = number()?,
+            "late-paste-ms" => self.late_paste_ms = number()?,
+            "stale-after" => self.stale_after = Some(moment(name, value)?),
+            "take-back" => {
+                self.take_back = Some(match value {
+                    "hooking" => TakeBack::Hooking,
+                    "hooked" => TakeBack::Hooked,
+                    _ => {
+                        return Err(format!("`take-back` is `hooking` or `hooked`, not `{value}`"));
+                    }
+                });
+            }
             "crash" => {
                 self.crash = Some(match value {
                     "hooked" => Crash::Hooked,
@@ -124,6 +214,28 @@ impl Faults {
     /// Whether hooks of `event` are not run.
     pub(crate) fn loses(&self, event: &str) -> bool {
         self.lost_hooks.iter().any(|lost| lost == "*" || lost == event)
+    }
+}
+
+/// Returns the time of the first that is about `event`.
+pub(crate) fn of(faults: &[(String, u64)], event: &str) -> Option<u64> {
+    faults.iter().find(|(of, _)| of == event).map(|(_, ms)| *ms)
+}
+
+/// Returns the event and the time that are written as `EVENT:MS`.
+fn of_event(name: &str, value: &str) -> Result<(String, u64), String> {
+    let wrong = || format!("the fault `{name}` needs an event and a time, as in `{name}=Stop:100`");
+    let (event, ms) = value.split_once(':').ok_or_else(wrong)?;
+    Ok((event.to_owned(), ms.parse().map_err(|_| wrong())?))
+}
+
+fn moment(name: &str, value: &str) -> Result<Moment, String> {
+    match value {
+        "paste" => Ok(Moment::Paste),
+        "enter" => Ok(Moment::Enter),
+        ms => ms.parse().map(Moment::At).map_err(|_| {
+            format!("`{name}` is `paste`, `enter` or a number of milliseconds, not `{value}`")
+        }),
     }
 }
 
@@ -175,10 +287,35 @@ mod tests {
             ("drop-enters=-1", "whole number"),
             ("exit-at-start=256", "exit code"),
             ("crash=now", "`hooked` or `recorded`"),
+            ("take-back=now", "`hooking` or `hooked`"),
+            ("dialog-after", "`paste`, `enter` or a number"),
+            ("kill-hook=Stop", "`kill-hook=Stop:100`"),
+            ("late-hook=Stop:x", "`late-hook=Stop:100`"),
         ] {
             let error = Faults::default().add(wrong).unwrap_err();
             assert!(error.contains(told), "{wrong}: {error}");
         }
+    }
+
+    #[test]
+    fn what_goes_wrong_at_a_moment_or_with_an_event_is_written_with_it() {
+        let mut faults = Faults::default();
+        let lines = "dialog-after=paste\nstale-after=70\nkill-hook=Stop:5\nlate-hook=Stop:6\n\
+                     late-answer=PreToolUse:7\ntake-back=hooked\n";
+        faults.add_lines(lines).unwrap();
+        assert_eq!(
+            (faults.dialog_after, faults.stale_after),
+            (Some(Moment::Paste), Some(Moment::At(70)))
+        );
+        assert_eq!(
+            (of(&faults.killed_hook, "Stop"), of(&faults.late_hook, "Stop")),
+            (Some(5), Some(6))
+        );
+        assert_eq!(
+            (of(&faults.late_answer, "PreToolUse"), of(&faults.late_hook, "x")),
+            (Some(7), None)
+        );
+        assert_eq!(faults.take_back, Some(TakeBack::Hooked));
     }
 
     #[test]

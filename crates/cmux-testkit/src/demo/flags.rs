@@ -23,7 +23,8 @@ Options:
       --fault NAME[=VALUE]     do something wrong; or $CMUX_DEMO_FAULTS, one a line
       --paste-gap-ms N         an Enter this soon after a paste belongs to it (8)
 
-Each prompt that it takes is appended to $CMUX_DEMO_RECORD, if that is set.
+Each prompt that it takes is appended to $CMUX_DEMO_RECORD, if that is set, and what it is allowed
+to do by a key to $CMUX_DEMO_APPROVALS.
 ";
 
 /// An Enter this soon after a paste belongs to it.

@@ -18,11 +18,12 @@ use signal_hook::consts::{
 use signal_hook::iterator::Signals;
 
 use super::door::{self, Call};
-use super::fault::{Crash, Faults};
+use super::fault::{Crash, Faults, Moment};
 use super::hook::{Settings, body};
-use super::key::Keys;
+use super::key::{Key, Keys};
 use super::painter::Painter;
 use super::record::append;
+use super::script::ToolUse;
 use super::session::{Effect, Input, Session};
 use super::start::{TRUSTED, wall_ms};
 use super::status::StatusFile;
@@ -42,6 +43,8 @@ pub(crate) struct Place {
     pub(crate) state: PathBuf,
     /// Where the prompts that it takes are recorded.
     pub(crate) record: Option<PathBuf>,
+    /// Where it is recorded what somebody allowed it to do, by a key.
+    pub(crate) approvals: Option<PathBuf>,
     pub(crate) mode: &'static str,
     pub(crate) wall_ms: i64,
 }
@@ -70,6 +73,9 @@ pub(crate) struct Runner {
     calls: u64,
     /// When what is seen is to be drawn, if that is late.
     paint_at: Option<u64>,
+    /// Until when nothing is drawn after a paste, and whether nothing is drawn at all.
+    held_until: u64,
+    is_stale: bool,
     brackets_at: Option<u64>,
     begun: Instant,
     sender: SyncSender<Event>,
@@ -117,6 +123,8 @@ impl Runner {
             callers: BTreeMap::new(),
             calls: 0,
             paint_at: None,
+            held_until: 0,
+            is_stale: false,
             begun: Instant::now(),
             sender,
             events,
@@ -168,8 +176,9 @@ impl Runner {
     /// Returns how long to wait for something to happen.
     fn patience(&self) -> Duration {
         let now = self.now();
+        let held = Some(self.held_until).filter(|until| now < *until);
         let wakes =
-            [self.session.next_wake(now), self.keys.wake(), self.paint_at, self.brackets_at];
+            [self.session.next_wake(now), self.keys.wake(), self.paint_at, self.brackets_at, held];
         let at = wakes.into_iter().flatten().min().unwrap_or(now + 3_600_000);
         Duration::from_millis(at.saturating_sub(now))
     }
@@ -180,11 +189,12 @@ impl Runner {
                 let at = at.saturating_duration_since(self.begun).as_millis();
                 let at = u64::try_from(at).unwrap_or(u64::MAX);
                 let keys = self.keys.feed(&bytes, at);
-                keys.into_iter().find_map(|key| self.feed(Input::Key(key), at))
+                keys.into_iter().find_map(|key| self.press(key, at))
             }
             Event::Typed(Typed::Closed) => self.feed(Input::Signal(129), self.now()),
             Event::Signal(SIGWINCH) => {
                 self.painter.resize(Terminal::size());
+                self.refresh();
                 None
             }
             Event::Signal(signal @ (SIGHUP | SIGINT | SIGTERM)) => {
@@ -218,6 +228,25 @@ impl Runner {
         }
         let effects = self.session.wake(now);
         self.do_all(effects)
+    }
+
+    fn press(&mut self, key: Key, at: u64) -> Option<u8> {
+        let moment = Moment::of(&key);
+        if moment == Some(Moment::Paste) {
+            self.held_until = at + self.faults.late_paste_ms;
+        }
+        // What was there before is drawn, and stays.
+        if moment.is_some() && self.faults.stale_after == moment {
+            self.show();
+            self.is_stale = true;
+        }
+        self.feed(Input::Key(key), at)
+    }
+
+    /// Draws again what is there, from here on.
+    fn refresh(&mut self) {
+        self.is_stale = false;
+        self.faults.stale_after = None;
     }
 
     fn feed(&mut self, input: Input, now: u64) -> Option<u8> {
@@ -259,7 +288,11 @@ impl Runner {
                     flood(bytes);
                     self.painter.forget();
                 }
-                Effect::Repaint => self.painter.forget(),
+                Effect::Repaint => {
+                    self.painter.forget();
+                    self.refresh();
+                }
+                Effect::Approved(tool) => self.note_approval(&tool),
                 Effect::Hang => {
                     self.show();
                     hang();
@@ -281,6 +314,14 @@ impl Runner {
             crash();
         }
         self.transcript.prompt(prompt, id, &at())
+    }
+
+    fn note_approval(&self, tool: &ToolUse) {
+        let Some(approvals) = &self.place.approvals else { return };
+        let (agent, name, input) = (&self.place.agent, &tool.name, &tool.input);
+        let line = json!({ "at": at(), "agent": agent, "approved": name, "input": input });
+        // It is for tests, which miss it.
+        let _ = append(approvals, &line);
     }
 
     fn trust(&self) {
@@ -307,6 +348,12 @@ impl Runner {
         if !self.faults.no_status {
             // It is for others, and the agent goes on without.
             let _ = self.status.tell(self.session.id(), self.session.status(), wall_ms());
+        }
+        if matches!(self.faults.stale_after, Some(Moment::At(at)) if at <= now) {
+            self.is_stale = true;
+        }
+        if self.is_stale || now < self.held_until {
+            return;
         }
         let frame = self.session.view(now).frame(self.painter.size());
         let late = self.faults.late_redraw_ms;

@@ -1,5 +1,6 @@
 //! The agent itself: a machine that is fed keys, answers and time, and says what is to be done.
 
+mod aside;
 #[cfg(test)]
 mod played;
 mod prompt;
@@ -12,12 +13,13 @@ use std::collections::{BTreeSet, VecDeque};
 
 use serde_json::{Value, json};
 
+use self::aside::Aside;
 use self::prompt::{Pending, Prompt};
 use self::turn::Turn;
 pub(crate) use self::view::Status;
 use super::composer::{Composer, Entered};
 use super::dialog::{Choice, Dialog, Question};
-use super::fault::Faults;
+use super::fault::{Faults, Moment};
 use super::hook::Answer;
 use super::key::Key;
 use super::permission::Mode;
@@ -135,6 +137,8 @@ pub(crate) enum Effect {
         door: u64,
         said: Value,
     },
+    /// Somebody has allowed this, by a key.
+    Approved(ToolUse),
     /// The folder is trusted from here on.
     Trust,
     /// Another session begins, with this id.
@@ -192,6 +196,9 @@ pub(crate) struct Session {
     drop_enters: u64,
     limited_until: u64,
     idle_notice_at: Option<u64>,
+    /// What other work asks for, and when it does so next.
+    aside: Option<Aside>,
+    aside_at: Option<u64>,
     said: Vec<Said>,
     effects: Vec<Effect>,
 }
@@ -215,6 +222,8 @@ impl Session {
             drop_enters: setup.faults.drop_enters,
             limited_until: setup.faults.limited_s.saturating_mul(1000),
             idle_notice_at: None,
+            aside: None,
+            aside_at: Some(setup.faults.dialogs_every_ms),
             said: resumed.said,
             effects: Vec::new(),
             setup,
@@ -248,6 +257,7 @@ impl Session {
             self.idle_notice_at = None;
             self.notify("idle_prompt", "The agent is waiting for your input");
         }
+        self.wake_aside(now);
         self.go_on(now);
         std::mem::take(&mut self.effects)
     }
@@ -308,6 +318,9 @@ impl Session {
             let note = Note::Context { event: "hook".into(), text: text.clone() };
             self.effects.push(Effect::Note(note));
         }
+        if self.aside_hooked(token, &answer) {
+            return;
+        }
         if let Some(pending) = self.pending.iter_mut().find(|it| it.token == token) {
             pending.answer = Some(answer);
             return self.let_through();
@@ -342,10 +355,16 @@ impl Session {
         if now < self.deaf_until || matches!(self.phase, Phase::Ending { .. }) {
             return;
         }
+        let moment = Moment::of(&key);
         if key == Key::Enter && self.drop_enters > 0 {
             self.drop_enters -= 1;
-            return;
+        } else {
+            self.take_key(key, now);
         }
+        moment.into_iter().for_each(|moment| self.reach(moment));
+    }
+
+    fn take_key(&mut self, key: Key, now: u64) {
         if let Some(dialog) = self.dialog_mut() {
             if let Some(choice) = dialog.press(&key) {
                 self.choose(choice, now);
@@ -423,6 +442,12 @@ impl Session {
     }
 
     fn dialog_mut(&mut self) -> Option<&mut Dialog> {
+        if self.aside().is_some() {
+            return match &mut self.aside {
+                Some(Aside::Asking { dialog, .. }) => Some(dialog),
+                Some(Aside::Before { .. }) | None => None,
+            };
+        }
         match &mut self.phase {
             Phase::Trust(dialog) => Some(dialog),
             Phase::Turn(turn) => turn.dialog_mut(),
@@ -434,6 +459,9 @@ impl Session {
     }
 
     fn choose(&mut self, choice: Choice, now: u64) {
+        if self.aside().is_some() {
+            return self.answer_aside(choice, now);
+        }
         match (&self.phase, choice) {
             (Phase::Trust(_), Choice::Yes | Choice::Always) => {
                 self.effects.push(Effect::Trust);

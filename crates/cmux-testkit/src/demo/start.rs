@@ -52,6 +52,9 @@ pub(crate) fn start(flags: &Flags) -> Result<u8, String> {
     let place = Place {
         agent: variable("CMUX_AGENT").unwrap_or_else(|| name.clone()),
         record: env::var_os("CMUX_DEMO_RECORD").filter(|it| !it.is_empty()).map(PathBuf::from),
+        approvals: env::var_os("CMUX_DEMO_APPROVALS")
+            .filter(|it| !it.is_empty())
+            .map(PathBuf::from),
         state,
         folder,
         name: name.clone(),

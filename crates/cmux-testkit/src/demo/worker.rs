@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::errand::Errand;
-use super::fault::Faults;
+use super::fault::{Faults, of};
 use super::hook::{Answer, HookCommand, Outcome, Settings, answer};
 use super::script::ToolUse;
 use super::session::{Input, ToolResult};
@@ -56,7 +56,10 @@ impl Worker {
         if commands.is_empty() {
             return report(Input::Hooked { token, answer: Answer::default() });
         }
-        let late = Duration::from_millis(self.faults.late_hooks_ms);
+        let late = self.faults.late_hooks_ms + of(&self.faults.late_hook, event).unwrap_or(0);
+        let late = Duration::from_millis(late);
+        let killed = of(&self.faults.killed_hook, event).map(Duration::from_millis);
+        let heard = Duration::from_millis(of(&self.faults.late_answer, event).unwrap_or(0));
         let session = body["session_id"].as_str().unwrap_or_default().to_owned();
         let (folder, stdin) = (self.folder.clone(), body.to_string());
         thread::spawn(move || {
@@ -64,6 +67,7 @@ impl Worker {
             let run = |HookCommand { command, timeout }: &HookCommand| {
                 let is_last = event == "SessionEnd";
                 let timeout = if is_last { LAST_TIMEOUT.min(*timeout) } else { *timeout };
+                let timeout = killed.map_or(timeout, |killed| killed.min(timeout));
                 let errand = Errand {
                     command: command.clone(),
                     folder: folder.clone(),
@@ -77,6 +81,7 @@ impl Worker {
                 outcome(&errand, &cancelled)
             };
             let outcomes: Vec<Outcome> = commands.iter().map(run).collect();
+            wait(heard, &cancelled);
             report(Input::Hooked { token, answer: answer(event, &outcomes) });
         });
     }

@@ -33,6 +33,78 @@ fn it_is_drawn_late() {
 }
 
 #[test]
+fn a_paste_is_drawn_late() {
+    let pane = Pane::ready(&["--fault", "late-paste-ms=500"]);
+    pane.paste("hello");
+    pane.shows("│ > hello ");
+    let pane = Pane::ready(&["--fault", "late-paste-ms=3600000"]);
+    pane.paste("hello");
+    pane.submit_late("hello");
+    assert!(pane.screen().contains("│ > Try"), "{}", pane.screen());
+}
+
+#[test]
+fn its_screen_is_stale_until_it_is_to_draw_all_again() {
+    for moment in ["paste", "enter"] {
+        let pane = Pane::ready(&["--fault", &format!("stale-after={moment}")]);
+        pane.paste("hello");
+        if moment == "enter" {
+            pane.shows("│ > hello ");
+        }
+        pane.submit_late("hello");
+        pane.is("idle");
+        let expected = if moment == "enter" { "│ > hello " } else { "│ > Try" };
+        assert!(pane.screen().contains(expected), "{}", pane.screen());
+        pane.keys(&["C-l"]);
+        pane.shows("● echo: hello");
+    }
+}
+
+#[test]
+fn other_work_asks_between_a_paste_and_the_enter_that_then_allows_it() {
+    let pane = Pane::ready(&["--fault", "dialog-after=paste"]);
+    pane.paste("hello");
+    pane.shows("Do you want to proceed?");
+    assert_eq!(pane.is("waiting")["waitingFor"], "permission prompt");
+    pane.keys(&["Enter"]);
+    pane.shows("│ > hello ");
+    assert!(pane.taken().is_empty());
+    let approved = pane.approved();
+    assert_eq!((approved.len(), &approved[0]["approved"]), (1, &"Bash".into()));
+    assert_eq!((&approved[0]["agent"], approved[0]["at"].is_string()), (&"agt_1".into(), true));
+    pane.submit();
+    assert_eq!((pane.taken().len(), pane.approved().len()), (1, 1));
+}
+
+#[test]
+fn a_hook_is_killed_or_heard_late_and_the_prompt_goes_on() {
+    for fault in ["kill-hook=UserPromptSubmit:50", "late-hook=UserPromptSubmit:50"] {
+        let pane = Pane::new();
+        let command = "cat >/dev/null; echo ran >> ran; test -e slow && sleep 3600";
+        let settings = pane.settings(&["UserPromptSubmit"], command, 60);
+        if fault.starts_with("kill") {
+            pane.write("slow", "");
+        }
+        pane.start(&["--settings", &settings, "--fault", fault], (80, 24));
+        pane.shows("╰──");
+        pane.type_in("hello");
+        pane.submit();
+        pane.shows("● echo: hello");
+    }
+    let pane = Pane::new();
+    let settings = pane.settings(&["UserPromptSubmit"], "cat >/dev/null; echo ran > ran", 60);
+    let fault = "late-answer=UserPromptSubmit:3600000";
+    pane.start(&["--settings", &settings, "--fault", fault], (80, 24));
+    pane.shows("╰──");
+    pane.type_in("hello");
+    pane.keys(&["Enter"]);
+    eventually("its hook has run", || (pane.read("ran") == "ran\n").then_some(()));
+    assert!(pane.taken().is_empty(), "and was not heard");
+    pane.keys(&["Escape"]);
+    pane.shows("│ > hello ");
+}
+
+#[test]
 fn it_exits_at_its_start_or_after_a_prompt() {
     let pane = Pane::new();
     pane.start(&["--fault", "exit-at-start=3"], (80, 24));

@@ -50,6 +50,7 @@ impl Pane {
         }
         command.arg("--").args(words);
         command.env("CMUX_DEMO_RECORD", self.path("record")).env("CMUX_AGENT", "agt_1");
+        command.env("CMUX_DEMO_APPROVALS", self.path("approvals"));
         let started = command.output().unwrap();
         assert!(started.status.success(), "{started:?}");
     }
@@ -107,6 +108,15 @@ impl Pane {
         self.takes(before + 1);
     }
 
+    /// Presses Enter until `text` is taken, as one must who does not see whether it was a part of the paste.
+    pub(crate) fn submit_late(&self, text: &str) {
+        let taken = eventually("it takes what was pasted", || {
+            self.keys(&["Enter"]);
+            self.taken().into_iter().next()
+        });
+        assert_eq!(taken.trim_end(), text);
+    }
+
     /// Returns what the pane shows.
     pub(crate) fn screen(&self) -> String {
         String::from_utf8(self.expect(&["capture-pane", "-p"]).stdout).unwrap()
@@ -159,6 +169,11 @@ impl Pane {
         let lines = record.split_inclusive('\n').filter(|line| line.ends_with('\n'));
         let lines = lines.map(|line| serde_json::from_str::<Value>(line).unwrap());
         lines.map(|line| line["prompt"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Returns what it was allowed to do by a key.
+    pub(crate) fn approved(&self) -> Vec<Value> {
+        self.read("approvals").lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// Waits until it has recorded so many prompts, and returns them.

@@ -19,6 +19,7 @@ pub(super) struct Played {
     pub(super) taken: Vec<String>,
     pub(super) notes: Vec<Note>,
     pub(super) doors: Vec<(u64, String)>,
+    pub(super) approved: Vec<String>,
     said: Vec<Said>,
     pub(super) exit: Option<u8>,
     pub(super) crashed: bool,
@@ -63,6 +64,7 @@ impl Played {
             taken: Vec::new(),
             notes: Vec::new(),
             doors: Vec::new(),
+            approved: Vec::new(),
             said: Vec::new(),
             exit: None,
             crashed: false,
@@ -92,6 +94,7 @@ impl Played {
                 Effect::Answer { door, said } => {
                     self.doors.push((door, said["state"].as_str().unwrap().to_owned()));
                 }
+                Effect::Approved(tool) => self.approved.push(tool.name),
                 Effect::Crash => self.crashed = true,
                 Effect::Hang => self.hung = true,
                 Effect::Exit(code) => self.exit = Some(code),

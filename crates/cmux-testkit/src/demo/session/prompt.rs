@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Effect, Input, Phase, Session};
-use crate::demo::fault::Crash;
+use crate::demo::fault::{Crash, TakeBack};
 use crate::demo::hook::Answer;
 use crate::demo::screen::Said;
 
@@ -94,6 +94,10 @@ impl Session {
         self.idle_notice_at = None;
         let token = self.hook("UserPromptSubmit", None, json!({ "prompt": prompt.text }));
         self.pending.push_back(Pending { token, prompt, answer: None });
+        if self.setup.faults.take_back == Some(TakeBack::Hooking) {
+            self.setup.faults.take_back = None;
+            self.take_back();
+        }
     }
 
     /// Takes those whose hook has answered, in the order in which they were said.
@@ -132,6 +136,10 @@ impl Session {
         let Some(prompt) = self.queue.pop_front() else { return };
         if self.setup.faults.crash == Some(Crash::Hooked) {
             return self.effects.push(Effect::Crash);
+        }
+        if self.setup.faults.take_back == Some(TakeBack::Hooked) {
+            self.setup.faults.take_back = None;
+            return self.give_back(prompt, "was interrupted");
         }
         let token = self.token();
         let (text, id) = (prompt.text.clone(), prompt.id().cloned());

@@ -39,6 +39,72 @@ fn a_blocked_prompt_is_back_in_the_composer() {
 }
 
 #[test]
+fn other_work_asks_at_its_moment_and_takes_the_key_that_was_meant_for_the_prompt() {
+    for (fault, typed) in
+        [("dialog-after=paste", "\u{1b}[200~hello\u{1b}[201~"), ("dialog-after=0", "hello")]
+    {
+        let mut agent = Played::new("", &[fault]);
+        agent.type_in(typed);
+        assert_eq!(agent.session.status(), Status::Idle, "its hook has not answered");
+        agent.answer_all();
+        assert_eq!(agent.session.status(), Status::Waiting);
+        assert!(agent.shown().contains("Do you want to proceed?"), "{}", agent.shown());
+        agent.pass(100);
+        agent.press(Key::Enter);
+        assert_eq!((agent.approved.len(), agent.taken.len()), (1, 0), "{fault}");
+        assert_eq!((agent.composed().as_str(), agent.session.status()), ("hello", Status::Idle));
+        // It was once, and the prompt is as it was.
+        agent.press(Key::Enter);
+        agent.answer_all();
+        assert_eq!((agent.approved.len(), agent.taken.len()), (1, 1), "{fault}");
+    }
+}
+
+#[test]
+fn other_work_that_asks_after_an_enter_is_answered_by_the_next() {
+    for (swallowed, taken) in [(&[][..], 1), (&["drop-enters=1"][..], 0)] {
+        let mut agent = Played::new("", &[&["dialog-after=enter"], swallowed].concat());
+        agent.type_in("hello\r");
+        agent.answer_all();
+        assert_eq!((agent.session.status(), agent.taken.len()), (Status::Waiting, taken));
+        agent.press(Key::Char('3'));
+        assert_eq!(agent.approved, Vec::<String>::new(), "it was refused");
+        assert_ne!(agent.session.status(), Status::Waiting);
+    }
+}
+
+#[test]
+fn other_work_asks_again_and_again_while_the_agent_rests() {
+    let mut agent = Played::new("", &["dialogs-every-ms=50"]);
+    for number in 1..=3 {
+        agent.pass(60);
+        agent.answer_all();
+        assert_eq!(agent.session.status(), Status::Waiting, "{number}");
+        agent.press(Key::Char('1'));
+        assert_eq!((agent.session.status(), agent.approved.len()), (Status::Idle, number));
+    }
+    // A hook may answer in a person's place, and that is no key.
+    agent.pass(60);
+    let deny = Answer { verdict: Some(Verdict::Deny("no".into())), ..Answer::default() };
+    agent.answer("PreToolUse", deny);
+    assert_eq!((agent.session.status(), agent.approved.len()), (Status::Idle, 3));
+}
+
+#[test]
+fn the_first_prompt_comes_back_as_if_esc_were_pressed_before_it_is_used() {
+    for fault in ["take-back=hooking", "take-back=hooked"] {
+        let mut agent = Played::new("", &[fault]);
+        agent.type_in("hello\r");
+        agent.answer_all();
+        assert_eq!((agent.composed().as_str(), agent.taken.len()), ("hello", 0), "{fault}");
+        assert_eq!(agent.session.status(), Status::Idle);
+        agent.press(Key::Enter);
+        agent.answer_all();
+        assert_eq!((agent.composed().as_str(), agent.taken.len()), ("", 1), "{fault}");
+    }
+}
+
+#[test]
 fn prompts_are_taken_in_the_order_in_which_they_were_said() {
     let mut agent = Played::new("", &[]);
     agent.type_in("one\rtwo\rthree\r");

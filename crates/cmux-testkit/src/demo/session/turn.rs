@@ -331,6 +331,9 @@ impl Session {
             return;
         };
         self.effects.push(Effect::Cancel { token });
+        if matches!(choice, Choice::Yes | Choice::Always) {
+            self.effects.push(Effect::Approved(used.tool.clone()));
+        }
         match choice {
             Choice::Yes => self.use_tool(used),
             Choice::Always => {

@@ -23,6 +23,9 @@ pub(crate) enum Status {
 
 impl Session {
     pub(crate) fn status(&self) -> Status {
+        if self.aside().is_some() {
+            return Status::Waiting;
+        }
         match &self.phase {
             Phase::Trust(_) => Status::Unborn,
             Phase::Turn(turn) if turn.dialog().is_some() => Status::Waiting,
@@ -57,7 +60,8 @@ impl Session {
         let spin = (self.status() == Status::Busy).then_some(now + SPIN_MS);
         let armed = self.armed.map(|(_, until)| until);
         let limit = (now < self.limited_until).then_some(self.limited_until);
-        [turn, spin, armed, limit, self.idle_notice_at].into_iter().flatten().min()
+        let aside = self.aside_wake(now);
+        [turn, spin, armed, limit, aside, self.idle_notice_at].into_iter().flatten().min()
     }
 
     pub(crate) fn view(&self, now: u64) -> View<'_> {
@@ -70,6 +74,9 @@ impl Session {
     }
 
     fn dialog(&self) -> Option<&Dialog> {
+        if let Some(dialog) = self.aside() {
+            return Some(dialog);
+        }
         match &self.phase {
             Phase::Trust(dialog) => Some(dialog),
             Phase::Turn(turn) => turn.dialog(),
