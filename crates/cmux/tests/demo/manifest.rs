@@ -4,16 +4,18 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use cmux_core::agent::Doing;
-use cmux_core::kind::Witness;
+use cmux_core::id::DeliveryId;
+use cmux_core::kind::{Channel, Witness};
 use cmux_core::settings::KindSettings;
 use cmux_core::time::Timestamp;
 use cmux_core::witness::{Said, Statements, judge};
+use cmux_drivers::channel::{Posted, Way, post};
 use cmux_drivers::kinds::Kinds;
 use cmux_drivers::manifest::{Manifest, Place, Start, Told};
 use cmux_drivers::process::Process;
 use cmux_drivers::status::{Reading, State, session_file};
 use cmux_drivers::transcript::Found;
-use cmux_testkit::wait::eventually;
+use cmux_testkit::wait::{PATIENCE, eventually};
 use rustix::process::Signal;
 
 use crate::PROGRAM;
@@ -79,6 +81,25 @@ fn what_it_says_of_itself_decides() {
     }
 }
 
+#[test]
+fn its_door_is_open_if_the_user_wants_it_and_takes_a_message_once() {
+    let settings = KindSettings { channel: Some(Channel::Api), ..KindSettings::default() };
+    let kind = Kind { settings, ..Kind::new() };
+    let first = kind.start(Start::New, Told::default());
+    kind.pane.shows("╰──");
+    let (id, text) = ("dlv_00000000000000000000000001".parse().unwrap(), "one\n\u{1b}[201~ two");
+    assert_eq!(kind.post(id, text), Posted::Taken);
+    assert_eq!(kind.post(id, text), Posted::Taken);
+    assert_eq!(kind.pane.taken(), [text]);
+    first.signal(Signal::KILL).unwrap();
+    eventually("its end", || (!first.is_alive()).then_some(()));
+    assert!(matches!(kind.post(id, text), Posted::Refused(_)));
+    kind.start(Start::Resume, Told::default());
+    kind.pane.shows("╰──");
+    assert_eq!(kind.post(id, text), Posted::Taken);
+    assert_eq!(kind.pane.taken(), [text]);
+}
+
 /// The demo kind, with a pane to be started in.
 struct Kind {
     pane: Pane,
@@ -104,6 +125,14 @@ impl Kind {
         self.pane.run(&words, (80, 24));
         let pid = self.pane.tell("#{pane_pid}").parse().unwrap();
         Process::find(pid).unwrap()
+    }
+
+    /// Sends a message to its door.
+    fn post(&self, id: DeliveryId, text: &str) -> Posted {
+        let api = self.manifest.api.as_ref().unwrap();
+        let way = Way::of(api, |place| self.known(place, None)).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(post(&way, None, id, text, PATIENCE)).unwrap()
     }
 
     fn known(&self, place: Place, pid: Option<u32>) -> Option<String> {
