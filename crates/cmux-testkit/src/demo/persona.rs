@@ -42,8 +42,8 @@ mod tests {
                     "cmux agent list",
                 ][..],
             ),
-            ("Count what is in this folder.", &["set -- *", "cmux agent list"]),
-            ("Look at the latest commit.", &["git log -1", "cmux agent list"]),
+            ("Count what is in this folder.", &["set -- *", "set -- *"]),
+            ("Look at the latest commit.", &["git log -1", "cmux report done "]),
             ("hello", &[]),
         ] {
             let steps = script().steps(prompt, 1);
@@ -64,6 +64,22 @@ mod tests {
                 assert!(known.iter().any(|step| command(step).is_some()), "{task}");
             }
         }
+    }
+
+    #[test]
+    fn workers_report_that_they_are_done_and_the_supervisor_reads_it() {
+        for task in ["Count what is in this folder.", "Look at the latest commit."] {
+            let commands: Vec<String> =
+                script().steps(task, 1).iter().filter_map(command).collect();
+            let reports = commands.iter().filter(|it| it.contains("cmux report done "));
+            assert_eq!(reports.count(), 1, "{commands:?}");
+        }
+        // Whatever is reported, it is no task that is to be done again.
+        let report =
+            "[cmux dlv_1 from worker-1 · response · msg_1]\nDone: Look at the latest commit";
+        let steps = script().steps(report, 2);
+        assert!(matches!(steps.last(), Some(Step::Say(said)) if said.contains("has reported")));
+        assert!(steps.iter().all(|step| command(step).is_none()), "{steps:?}");
     }
 
     #[test]
