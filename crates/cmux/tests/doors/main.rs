@@ -14,6 +14,7 @@ mod health;
 mod house;
 mod knock;
 mod links;
+mod mail;
 mod projects;
 mod remote;
 mod roles;
