@@ -5,7 +5,7 @@ mod below;
 mod brought;
 mod launched;
 mod living;
-mod person;
+pub(crate) mod person;
 mod played;
 mod preferred;
 mod team;
@@ -28,9 +28,9 @@ const NO_KIND: &str = "no-such-kind";
 
 /// A home, and beside it a folder called `shop`, on a machine of which a test says what is on it. All that
 /// was launched ends with the test.
-struct Shop {
-    home: TestHome,
-    root: PathBuf,
+pub(crate) struct Shop {
+    pub(crate) home: TestHome,
+    pub(crate) root: PathBuf,
     /// Where programs are looked for.
     path: PathBuf,
     /// The project's id, once it is one.
@@ -39,7 +39,7 @@ struct Shop {
 
 impl Shop {
     /// Opens it with a daemon and a project, on a machine without agent CLIs.
-    fn new() -> Shop {
+    pub(crate) fn new() -> Shop {
         Shop::with(&[])
     }
 
@@ -62,14 +62,14 @@ impl Shop {
     }
 
     /// Returns the program, about to be run in the project's folder on this machine.
-    fn at(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn at(&self, arguments: &[&str]) -> Command {
         let mut command = self.home.command(arguments);
         command.current_dir(&self.root).env("PATH", &self.path);
         command
     }
 
     /// Runs the program in the project's folder.
-    fn here(&self, arguments: &[&str]) -> Ran {
+    pub(crate) fn here(&self, arguments: &[&str]) -> Ran {
         self.at(arguments).output().unwrap().into()
     }
 
@@ -95,7 +95,7 @@ impl Shop {
 
     /// Runs the program in the project's folder with `--json`, and returns what it printed.
     #[track_caller]
-    fn told(&self, arguments: &[&str]) -> Value {
+    pub(crate) fn told(&self, arguments: &[&str]) -> Value {
         // What follows `--` is another program's.
         let ran = self.here(&[&["--json"], arguments].concat());
         assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
@@ -103,7 +103,7 @@ impl Shop {
     }
 
     /// Adds an agent that never runs.
-    fn add(&self, name: &str, role: &str) -> Value {
+    pub(crate) fn add(&self, name: &str, role: &str) -> Value {
         self.home.add_ghost();
         let new = NewAgent {
             project: self.project.clone(),

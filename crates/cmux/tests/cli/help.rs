@@ -30,6 +30,11 @@ fn every_command_says_what_it_does_and_gives_something_to_go_by() {
         "agent spawn",
         "agent why",
         "agent adopt",
+        "send",
+        "inbox",
+        "reply",
+        "report",
+        "message cancel",
         "token create",
         "db restore",
         "audit verify",
@@ -101,6 +106,15 @@ fn wrong_usage_exits_2_and_says_what_is_right() {
         (&["agent", "adopt", "work:1.2", "--name", "x", "--kind", "demo"], "named like %7"),
         (&["agent", "adopt", "%1", "--name", "x"], "--kind <KIND>"),
         (&["up", "--kind", "demo", "--no-supervisor"], "cannot be used with"),
+        (&["send", "api"], "<TEXT>"),
+        (&["send", "api", "x", "--kind", "shout"], "task, status, response"),
+        (&["send", "api", "x", "--ttl", "soon"], "say it as 90s, 10m"),
+        (&["send", "api", "x", "--wait=0"], "1..=86400"),
+        (&["send", "api", "-x"], "-- -x"),
+        (&["reply", "msg_1"], "<TEXT>"),
+        (&["report", "finished", "x"], "done, blocked, status, question"),
+        (&["message", "cancel"], "<ID>"),
+        (&["inbox", "-n", "101"], "1..=100"),
     ] {
         let ran = home().run(arguments);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{arguments:?}: {ran:?}");

@@ -7,6 +7,7 @@ mod agents;
 mod doctor;
 mod help;
 mod kinds;
+mod mail;
 mod output;
 mod password;
 mod projects;
