@@ -146,7 +146,7 @@ pub struct NewMessage {
     #[cfg_attr(feature = "typescript", ts(optional = nullable))]
     pub to: Option<String>,
     /// What it says, of at most 10 MiB.
-    #[schemars(length(max = BODY_MAX), regex(pattern = body()))]
+    #[schemars(regex(pattern = body()))]
     pub body: String,
     /// What it is: unless it is said, an answer is a `response`, what the person says `user`, and all else
     /// a `status`.

@@ -92,18 +92,21 @@ pub(crate) async fn cancel(
     Named(id): Named<String>,
 ) -> Result<Json<wire::Message>, Oops> {
     let id = changed(&app, &caller, &id).await?;
-    let head = app.awakened().await?.mind.as_ref().map(|mind| mind.signs.head.clone());
+    let mut head = app.awakened().await?.mind.as_ref().map(|mind| mind.signs.head.clone());
     ask(&app, &caller, Ask::CancelMessage { id }).await?;
     let deadline = Instant::now() + DECIDED_WITHIN;
     loop {
+        if let Some(head) = &mut head {
+            // Before the look: what is stored after it is waited for.
+            head.borrow_and_update();
+        }
         let message = found(&app, id).await?;
         let is_decided = message.state.is_over() || message.recall.is_none();
-        let is_late = match head.clone() {
-            Some(_) if is_decided => true,
-            Some(mut head) => timeout_at(deadline, head.changed()).await.is_err(),
-            None => true,
+        let has_news = match &mut head {
+            Some(head) if !is_decided => timeout_at(deadline, head.changed()).await.is_ok(),
+            Some(_) | None => false,
         };
-        if is_decided || is_late || Instant::now() >= deadline {
+        if !has_news || Instant::now() >= deadline {
             return app.read(move |view| in_full(view, message)).await.map(Json);
         }
     }

@@ -117,6 +117,8 @@ fn say_state(state: MessageState) -> wire::MessageState {
 
 #[cfg(test)]
 mod tests {
+    use cmux_core::message::{BODY_MAX, TTL_MAX, TYPED_MAX};
+
     use super::*;
 
     #[test]
@@ -127,6 +129,12 @@ mod tests {
         for state in MessageState::ALL {
             assert_eq!(say_state(state).to_string(), state.name());
         }
+    }
+
+    #[test]
+    fn what_is_long_is_long_everywhere() {
+        assert_eq!((wire::BODY_MAX, wire::BODY_LISTED), (BODY_MAX, TYPED_MAX));
+        assert_eq!(wire::TTL_S_MAX, TTL_MAX.as_secs());
     }
 
     #[test]
