@@ -3,6 +3,7 @@
 //! What is known here can be lost at any moment: the store has the delivery, the disk its ticket, and the
 //! pane which of its steps were done.
 
+mod posting;
 mod proof;
 mod sight;
 mod steps;
@@ -15,6 +16,7 @@ use cmux_core::delivery::{
     Delivery, DeliveryState, Offer, Offering, Sighted, Step, Ticket, Typing, Unused,
 };
 use cmux_core::id::DeliveryId;
+use cmux_core::kind::Channel;
 use cmux_core::mail::Waiting;
 use cmux_core::message::Message;
 use cmux_core::report::{Answer, Report};
@@ -25,6 +27,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
+use self::posting::Posts;
 use self::proof::Proof;
 pub(super) use self::proof::Whereabouts;
 use self::sight::Seen;
@@ -67,6 +70,7 @@ pub(super) struct UnderWay {
     is_filed: bool,
     lock: Option<Held>,
     proof: Proof,
+    posts: Posts,
 }
 
 impl Mail {
@@ -144,7 +148,7 @@ impl Watch {
 
     /// Holds the pane's lock for as long as something is typed: whoever is about to ask a person waits for it.
     fn lock(&self, way: &mut UnderWay, desk: &Desk) -> Result<(), Waiting> {
-        if way.lock.is_some() || !way.is_typing() {
+        if way.lock.is_some() || !way.is_typing() || self.channel == Channel::Api {
             return Ok(());
         }
         match typing_lock::hold(&desk.home.typing_lock(&self.run.to_string())) {
@@ -199,6 +203,9 @@ impl Watch {
         {
             return self.done(way, Sighted::Unused(Unused::Failed { why }), desk).await;
         }
+        if self.channel == Channel::Api {
+            return self.post(way, seen, desk).await;
+        }
         let mut look = match self.look_of(&mut way, seen, desk).await {
             Ok(look) => look,
             Err(error) => {
@@ -222,16 +229,7 @@ impl Watch {
                     way = self.again(way, again, desk).await?;
                     return Some(way);
                 }
-                Step::Tell(seen) => {
-                    let (delivery, attempt) = (way.delivery.id, way.delivery.attempt);
-                    if let Ok(after) = way.delivery.after(attempt, &seen, self.now()) {
-                        way.delivery = after;
-                    }
-                    if !way.is_typing() {
-                        way.lock = None;
-                    }
-                    desk.inbox.tell(Report::DeliverySeen { delivery, attempt, seen });
-                }
+                Step::Tell(seen) => self.tell_of(&mut way, seen, desk),
                 Step::Done(seen) => return self.done(way, seen, desk).await,
                 step @ (Step::Paste
                 | Step::Press(_)
@@ -244,6 +242,18 @@ impl Watch {
                 }
             }
         }
+    }
+
+    /// Tells what was seen of a delivery, and goes on.
+    fn tell_of(&self, way: &mut UnderWay, seen: Sighted, desk: &Desk) {
+        let (delivery, attempt) = (way.delivery.id, way.delivery.attempt);
+        if let Ok(after) = way.delivery.after(attempt, &seen, self.now()) {
+            way.delivery = after;
+        }
+        if !way.is_typing() {
+            way.lock = None;
+        }
+        desk.inbox.tell(Report::DeliverySeen { delivery, attempt, seen });
     }
 
     /// Has it recorded that a delivery is typed once more, and goes on once it is.
@@ -319,6 +329,7 @@ impl UnderWay {
             is_filed: false,
             lock: None,
             proof: Proof::default(),
+            posts: Posts::default(),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
-use std::fs::DirBuilder;
+use std::fs::{self, DirBuilder};
 use std::net::TcpListener;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use cmux_core::agent::Agent;
 use cmux_core::id::RunId;
+use cmux_core::kind::{Channel, Unconfirmed};
 use cmux_core::project::Project;
 use cmux_core::role::Part;
 use cmux_core::trust::Trust;
@@ -25,6 +26,9 @@ use super::desk::{Desk, path};
 
 /// The file in which what is left to be said at an agent's prompt waits for that.
 pub(super) const UNSAID: &str = "unsaid";
+
+/// The file of a run that says how messages get to it, and what is done with one that nobody confirms.
+const MAIL: &str = "mail";
 
 /// The file of a run that says what `{settings}` stood for.
 pub(super) const SETTINGS_AT: &str = "settings-at";
@@ -107,6 +111,9 @@ pub(super) fn prepare(
     let settings = write_settings(desk, &known, Path::new(root), &folders)?;
     let at = settings.display().to_string();
     private::write(&folders.run.join(SETTINGS_AT), at.as_bytes()).map_err(|it| it.to_string())?;
+    let mail = [manifest.channel(&known.settings).name(), known.settings.unconfirmed.name()];
+    private::write(&folders.run.join(MAIL), mail.join(" ").as_bytes())
+        .map_err(|it| it.to_string())?;
     let port = free_port();
     // Whoever watches over it after the daemon's end finds it there.
     let noted = private::write(&folders.run.join("port"), port.unwrap_or(0).to_string().as_bytes());
@@ -144,6 +151,17 @@ pub(super) fn prepare(
         noted.map_err(|error| error.to_string())?;
     }
     Ok(Prepared { words, environment, token, session, ignored: own.ignored })
+}
+
+/// Returns how messages get to a run, and what is done with one that nobody confirms. What a person started
+/// has no door that cmux could know of.
+pub(super) fn mail_of(run: &Path, is_adopted: bool) -> (Channel, Unconfirmed) {
+    let said = fs::read_to_string(run.join(MAIL)).unwrap_or_default();
+    let has = |name: &str| said.split(' ').any(|word| word == name);
+    let is_api = has(Channel::Api.name()) && !is_adopted;
+    let channel = if is_api { Channel::Api } else { Channel::Paste };
+    let is_left = has(Unconfirmed::Leave.name());
+    (channel, if is_left { Unconfirmed::Leave } else { Unconfirmed::Again })
 }
 
 /// Where what is written for an agent lies.

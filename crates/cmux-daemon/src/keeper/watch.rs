@@ -7,7 +7,7 @@ use std::time::Duration;
 use cmux_core::agent::{Agent, Doing, Pid, Place, Sighting};
 use cmux_core::clock::Clock;
 use cmux_core::id::{AgentId, RunId};
-use cmux_core::kind::Witness;
+use cmux_core::kind::{Channel, Unconfirmed, Witness};
 use cmux_core::limit::{self, Limit};
 use cmux_core::look::Answered;
 use cmux_core::phase::Phase;
@@ -28,7 +28,7 @@ use tracing::{debug, warn};
 use super::desk::Desk;
 use super::house::{ANSWER_WITHIN, House};
 use super::mail::Mail;
-use super::prepare::UNSAID;
+use super::prepare::{UNSAID, mail_of};
 use super::starting;
 use super::status::Status;
 use super::telling::{doing_of, how, screen_of, told};
@@ -75,6 +75,9 @@ pub(super) struct Watch {
     /// Where the CLI itself says how it is.
     status: Status,
     pub(super) mail: Mail,
+    /// How messages get to it, and what is done with one that nobody confirms.
+    pub(super) channel: Channel,
+    pub(super) unconfirmed: Unconfirmed,
     /// The provider's name for the conversation, as the kernel knows it.
     pub(super) session: Option<String>,
     /// By when it must have started, until it has.
@@ -136,6 +139,7 @@ impl Watch {
         let (kind, folder) = (desk.kind(&agent.kind)?, desk.home.run(&run.to_string()));
         let state = desk.home.agent_state(&agent.id.to_string());
         let status = Status::of(&kind.manifest, &folder, state.clone());
+        let (channel, unconfirmed) = mail_of(&folder, agent.adopted);
         let unsaid = std::fs::read_to_string(folder.join(UNSAID)).ok();
         let process = Process { pid: process.pid, start: process.start };
         let ending = process.ending().inspect_err(|error| {
@@ -158,6 +162,8 @@ impl Watch {
             state,
             status,
             mail: Mail::default(),
+            channel,
+            unconfirmed,
             session: agent.session.clone(),
             starts_by,
             statements: Statements::default(),

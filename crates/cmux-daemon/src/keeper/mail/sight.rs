@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use cmux_core::agent::Doing;
 use cmux_core::delivery::{Confirm, Delivery, Holds, Look, Pace, Ticket};
+use cmux_core::kind::{Channel, Unconfirmed};
 use cmux_core::message::Evidence;
 use cmux_core::screen::prompt::{Composer, Whose};
 use cmux_core::screen::{self, Sight};
@@ -55,6 +56,13 @@ pub(super) struct Seen {
     doing: Option<Doing>,
 }
 
+impl Seen {
+    /// Returns what the agent does.
+    pub(super) fn doing(&self) -> Option<Doing> {
+        self.doing.clone()
+    }
+}
+
 impl Watch {
     /// Looks at the pane, and hears what it says of the agent.
     pub(super) async fn glance(&mut self, desk: &Desk) -> Result<Seen, TmuxError> {
@@ -100,7 +108,7 @@ impl Watch {
                 Some(_) | None => Confirm::Sight,
             },
             has_prompt: !manifest.eyes.prompt.frames.is_empty(),
-            is_repeated: true,
+            is_repeated: self.unconfirmed == Unconfirmed::Again,
         }
     }
 
@@ -117,6 +125,12 @@ impl Watch {
             Composer::Holds(_) if self.is_left(&seen.sight.composer) => Holds::Stale,
             Composer::Holds(_) => Holds::Other,
         };
+        if self.channel == Channel::Api {
+            // Nothing is typed: only whether it is at rest matters.
+            let look = self.looks(seen, Holds::Nothing, Ticket::Absent);
+            let (is_person_here, is_scrolled, is_deaf) = (false, false, false);
+            return Look { is_person_here, is_scrolled, is_deaf, ..look };
+        }
         let last = self.mail.before.last();
         let empties = last.map_or(0, |last| self.steps_of(last, seen).count("empty"));
         Look { empties, ..self.looks(seen, holds, Ticket::Absent) }

@@ -142,7 +142,7 @@ impl Watch {
         spawn_blocking(move || claims.lay(&ticket)).await.map_err(io::Error::other)?
     }
 
-    async fn change_ticket(
+    pub(super) async fn change_ticket(
         &mut self,
         desk: &Desk,
         id: DeliveryId,
