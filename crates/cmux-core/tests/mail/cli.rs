@@ -157,7 +157,7 @@ impl World {
                 self.broken("cmux typed into a dialog");
             }
             Input::Key(_) | Input::Empty(_) if self.cli.has_dialog => {}
-            Input::Paste(delivery) => self.cli.prompt.push(Chunk::Mail(delivery)),
+            Input::Paste(delivery) => self.paste(delivery),
             Input::Key(key) => self.cli.prompt.push(Chunk::Key(key)),
             Input::Enter(by) => self.submit(by),
             Input::Empty(by) => self.empty(by),
@@ -168,6 +168,16 @@ impl World {
             self.in_loop(5, Loop::Begins);
         }
         self.draw();
+    }
+
+    fn paste(&mut self, delivery: DeliveryId) {
+        if self.has_draft() {
+            self.broken("cmux pasted into a draft");
+        }
+        if self.store.delivery(delivery).is_none_or(|it| it.run != self.cli.run) {
+            self.broken("something was typed to another life of the agent");
+        }
+        self.cli.prompt.push(Chunk::Mail(delivery));
     }
 
     fn empty(&mut self, by: By) {

@@ -60,6 +60,8 @@ pub(crate) enum Heard {
     },
     /// The person has the agent run from now on.
     Wanted,
+    /// The person has it begin another life.
+    Restarted,
     MailWanted {
         run: RunId,
         mark: u64,
@@ -122,6 +124,7 @@ impl Store {
                     self.agent = agent;
                 }
             }
+            Heard::Restarted => self.agent = self.agent.restarted(now),
             Heard::Wanted => self.agent = self.agent.asked(Intent::Run, now),
             Heard::MailWanted { run, mark } => turn.delivery = self.wanted(run, mark, now),
             Heard::Seen { delivery, attempt, seen } => {

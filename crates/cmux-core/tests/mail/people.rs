@@ -138,6 +138,7 @@ impl World {
                 self.end(run);
                 self.tell_agent(run, Sighting::Ended { how: "exit 1".to_owned() });
             }
+            5 => self.inside(0, Inside::Turn { heard: Heard::Restarted, tick: None }),
             6 => self.faults.full_until = Timestamp(self.now.0 + self.dice.between(50, 5000)),
             7 => self.faults.loses_enter = some,
             8 => self.faults.delays_hook = some,

@@ -47,7 +47,7 @@ impl World {
     /// A step's time has come in the server.
     pub(crate) fn command_runs(&mut self, command: Command) {
         if self.now < self.tmux.stalled_until {
-            let at = Timestamp(self.tmux.stalled_until.0 + self.dice.between(0, 50));
+            let at = Timestamp(self.tmux.stalled_until.0 + self.dice.between(0, 200));
             return self.later_at(at, Happens::Command { command });
         }
         let tmux = &self.tmux;
@@ -59,7 +59,9 @@ impl World {
             && !tmux.is_scrolled;
         self.trace(|_| format!("tmux does {:?}: {is_met}", command.token));
         if is_met {
-            self.tmux.done.insert(command.token);
+            if !self.tmux.done.insert(command.token) {
+                self.broken("a step was done twice");
+            }
             self.type_in(command.input);
         }
         self.look_soon(command.life, command.tick);
