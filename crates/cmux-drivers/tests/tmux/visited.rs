@@ -40,6 +40,9 @@ struct Person {
     server: Server,
 }
 
+/// What is pasted.
+const LINE: &str = "~ $HOME; #{pane_id} 'x";
+
 #[test]
 fn a_visit_changes_nothing_but_the_tags_and_they_are_taken_back() {
     let person = Person::new("cat");
@@ -163,7 +166,7 @@ impl Person {
     fn type_into(&self, pane: &Pane, tags: &Tags) {
         let control = Control::visiting(&self.server);
         let file = self.world.path("text");
-        private::write(&file, b"~ $HOME; #{pane_id} 'x").unwrap();
+        private::write(&file, LINE.as_bytes()).unwrap();
         for (token, what) in [
             ("paste", What::Paste { file }),
             ("enter", What::Keys(vec![Key::Enter])),
@@ -179,8 +182,11 @@ impl Person {
                 what,
             };
             assert_eq!(self.world.wait(step.take(&control, WITHIN)).unwrap(), Outcome::Done);
+            // What is typed next is shown at once, and what the program says when it gets to it.
+            let shown = if token == "paste" { LINE.to_owned() } else { format!("{LINE}\n{LINE}") };
+            self.world.see(&control, pane.id, &shown);
         }
-        self.world.see(&control, pane.id, "~ $HOME; #{pane_id} 'x\n~ $HOME; #{pane_id} 'x\ntyped");
+        self.world.see(&control, pane.id, &format!("{LINE}\n{LINE}\ntyped"));
         let set = self.tmux(&["show-options", "-p"]);
         assert!(!set.contains("@cmux_now"), "{set}");
     }
