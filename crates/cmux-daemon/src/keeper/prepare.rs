@@ -30,7 +30,7 @@ pub(super) const UNSAID: &str = "unsaid";
 /// The file of a run that says how messages get to it, and what is done with one that nobody confirms.
 const MAIL: &str = "mail";
 
-/// The file of a run that says what `{settings}` stood for.
+/// The file of an agent that says what `{settings}` stood for last: it is looked for after a run's end, too.
 pub(super) const SETTINGS_AT: &str = "settings-at";
 
 /// The file in which it is noted what a run may do without asking.
@@ -110,7 +110,8 @@ pub(super) fn prepare(
     private::write(&folders.run.join(ALLOWED), allowed.as_bytes()).map_err(|it| it.to_string())?;
     let settings = write_settings(desk, &known, Path::new(root), &folders)?;
     let at = settings.display().to_string();
-    private::write(&folders.run.join(SETTINGS_AT), at.as_bytes()).map_err(|it| it.to_string())?;
+    let noted = private::write(&folders.state.join(SETTINGS_AT), at.as_bytes());
+    noted.map_err(|it| it.to_string())?;
     let mail = [manifest.channel(&known.settings).name(), known.settings.unconfirmed.name()];
     private::write(&folders.run.join(MAIL), mail.join(" ").as_bytes())
         .map_err(|it| it.to_string())?;

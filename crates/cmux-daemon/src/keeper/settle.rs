@@ -17,7 +17,7 @@ const STEPS_MAX: usize = 8;
 
 /// Finds out what became of `delivery`, and has that recorded. What fails is tried again when it is missed.
 pub(super) async fn settle(desk: &Desk, agent: &Agent, delivery: Delivery) {
-    let whereabouts = whereabouts(desk, agent, &delivery);
+    let whereabouts = whereabouts(desk, agent);
     let (claims, looked) = (desk.claims.clone(), delivery.clone());
     let now = desk.now();
     let found = spawn_blocking(move || {
@@ -44,12 +44,11 @@ pub(super) async fn settle(desk: &Desk, agent: &Agent, delivery: Delivery) {
     }
 }
 
-fn whereabouts(desk: &Desk, agent: &Agent, delivery: &Delivery) -> Option<Whereabouts> {
+fn whereabouts(desk: &Desk, agent: &Agent) -> Option<Whereabouts> {
     let kind = desk.kind(&agent.kind).ok()?;
     let transcript = kind.manifest.transcript.as_ref()?;
     let state = desk.home.agent_state(&agent.id.to_string());
-    let run = desk.home.run(&delivery.run.to_string());
-    Some(Whereabouts::of(transcript, agent.session.clone()?, &agent.setup.cwd, state, &run))
+    Some(Whereabouts::of(transcript, agent.session.clone()?, &agent.setup.cwd, state))
 }
 
 /// Takes the ticket back and returns what became of the delivery.

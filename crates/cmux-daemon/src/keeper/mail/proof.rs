@@ -43,9 +43,8 @@ impl Whereabouts {
         session: String,
         cwd: &str,
         state: PathBuf,
-        run: &Path,
     ) -> Whereabouts {
-        let settings = fs::read_to_string(run.join(SETTINGS_AT)).ok();
+        let settings = fs::read_to_string(state.join(SETTINGS_AT)).ok();
         Whereabouts {
             transcript: transcript.clone(),
             session,
@@ -114,7 +113,7 @@ impl Watch {
     fn whereabouts(&self) -> Option<Whereabouts> {
         let transcript = self.kind.manifest.transcript.as_ref()?;
         let session = self.session.clone()?;
-        Some(Whereabouts::of(transcript, session, &self.cwd, self.state.clone(), &self.folder))
+        Some(Whereabouts::of(transcript, session, &self.cwd, self.state.clone()))
     }
 
     /// Returns how long its transcript is.
