@@ -119,6 +119,23 @@ impl World {
         self.later(next, Happens::Fault);
     }
 
+    /// Something goes wrong just when tmux was sent something, and tmux is slow to do it.
+    pub(crate) fn strike_in_between(&mut self) {
+        let may = |world: &mut World, kinds: i64| {
+            !world.is_calm && world.faults.kinds & kinds == kinds && world.dice.permille(60)
+        };
+        let (crashes, restarts) = (may(self, 1 << 2 | 1 << 3), may(self, 1 << 3 | 1 << 5));
+        if crashes || restarts {
+            let until = Timestamp(self.now.0 + self.dice.between(100, 1400));
+            self.tmux.stalled_until = until.max(self.tmux.stalled_until);
+        }
+        if restarts {
+            self.inside(0, Inside::Turn { heard: Heard::Restarted, tick: None });
+        } else if crashes {
+            self.crash();
+        }
+    }
+
     fn strike(&mut self, kind: i64) {
         let some = u32::try_from(self.dice.between(1, 3)).unwrap();
         match kind {

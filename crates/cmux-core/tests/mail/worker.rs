@@ -327,6 +327,7 @@ impl World {
         let command = Command { run, token, input, deadline, keys, life, tick };
         let delay = self.dice.time(10, 300, 50);
         self.later(delay, Happens::Command { command });
+        self.strike_in_between();
     }
 
     /// The kernel answers.
