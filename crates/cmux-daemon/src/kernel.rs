@@ -22,6 +22,7 @@ use cmux_store::{
 };
 
 use crate::hear::{agents, hear, mail};
+use crate::moments;
 
 /// The most subjects that are planned for in one turn because their time has come.
 const DUE_MAX: u32 = 256;
@@ -122,8 +123,10 @@ impl Kernel {
                 }
             }
             turn.wake_at = wake::next(tx.view())?;
+            moments::before(reports);
             Ok(turn)
         })?;
+        moments::after(reports);
         self.start = None;
         Ok(turn)
     }

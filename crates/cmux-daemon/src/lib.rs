@@ -12,6 +12,7 @@ mod http;
 pub mod inbox;
 mod keeper;
 pub mod kernel;
+mod moments;
 mod names;
 pub mod offline;
 mod ranks;

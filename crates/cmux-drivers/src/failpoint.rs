@@ -1,9 +1,12 @@
 //! Failpoints: places where a test has a process killed, as a power cut would.
 //!
 //! `CMUX_FAILPOINT=name` kills the process that comes to the place of that name, and `name:N` when it comes
-//! there for the N-th time. Without it, a place costs one look at a number.
+//! there for the N-th time. `name@FILE` kills only one of many processes that come there: the one that can
+//! remove the file. Without it, a place costs one look at a number.
 
 use std::env;
+use std::fs;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -26,15 +29,26 @@ static HITS: AtomicU64 = AtomicU64::new(0);
 struct Wanted {
     name: String,
     time: u64,
+    /// Whoever removes it is the one who is killed.
+    file: Option<PathBuf>,
 }
 
 impl Wanted {
     fn parse(text: &str) -> Option<Wanted> {
-        let (name, time) = match text.rsplit_once(':') {
-            Some((name, time)) => (name, time.parse().ok()?),
-            None => (text, 1),
+        let (place, file) = match text.split_once('@') {
+            Some((place, file)) => (place, Some(PathBuf::from(file))),
+            None => (text, None),
         };
-        (!name.is_empty() && time > 0).then(|| Wanted { name: name.to_owned(), time })
+        let (name, time) = match place.rsplit_once(':') {
+            Some((name, time)) => (name, time.parse().ok()?),
+            None => (place, 1),
+        };
+        (!name.is_empty() && time > 0).then(|| Wanted { name: name.to_owned(), time, file })
+    }
+
+    /// Returns whether this process is the one who is killed, if there is to be only one.
+    fn is_meant(&self) -> bool {
+        self.file.as_ref().is_none_or(|file| fs::remove_file(file).is_ok())
     }
 }
 
@@ -52,7 +66,7 @@ fn look(name: &str) {
     let wanted = WANTED.get_or_init(said);
     IS_SET.store(if wanted.is_some() { YES } else { NO }, Ordering::Relaxed);
     let Some(wanted) = wanted.as_ref().filter(|wanted| wanted.name == name) else { return };
-    if HITS.fetch_add(1, Ordering::Relaxed) + 1 == wanted.time {
+    if HITS.fetch_add(1, Ordering::Relaxed) + 1 == wanted.time && wanted.is_meant() {
         let _ = kill_process(getpid(), Signal::KILL);
         // The first process of a container cannot kill itself so.
         std::process::abort();
@@ -65,12 +79,18 @@ mod tests {
 
     #[test]
     fn a_place_is_named_with_the_time_it_strikes() {
-        let at = |name: &str, time| Some(Wanted { name: name.to_owned(), time });
+        let at = |name: &str, time| Some(Wanted { name: name.to_owned(), time, file: None });
+        let once = |name: &str, time, file: &str| {
+            Some(Wanted { name: name.to_owned(), time, file: Some(file.into()) })
+        };
         for (text, expected) in [
             ("claim.renamed", at("claim.renamed", 1)),
             ("claim.renamed:1", at("claim.renamed", 1)),
             ("claim.renamed:12", at("claim.renamed", 12)),
             ("a:b:3", at("a:b", 3)),
+            ("claim@/a/b:2@c", once("claim", 1, "/a/b:2@c")),
+            ("claim:2@/a", once("claim", 2, "/a")),
+            ("@/a", None),
             ("claim:", None),
             ("claim:0", None),
             ("claim:x", None),

@@ -63,3 +63,35 @@ pub fn add_agent(database: &Path, agent: &str, run: &str, project: &str) {
     store.execute(sql, (agent, run, project)).unwrap();
     store.close().unwrap();
 }
+
+/// A delivery, as the store has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    pub id: String,
+    pub agent: String,
+    /// In the order in which they are in the text.
+    pub messages: Vec<String>,
+    pub attempt: u32,
+    pub state: String,
+    pub text: String,
+}
+
+/// Returns all deliveries that the store at `database` knows, in the order in which they were made.
+pub fn deliveries(database: &Path) -> Vec<Delivery> {
+    let store = Connection::open(database).unwrap();
+    let sql =
+        "SELECT id, agent, messages, attempt, state, text FROM deliveries ORDER BY made_at, id";
+    let mut query = store.prepare(sql).unwrap();
+    let rows = query.query_map([], |row| {
+        let messages: String = row.get(2)?;
+        Ok(Delivery {
+            id: row.get(0)?,
+            agent: row.get(1)?,
+            messages: serde_json::from_str(&messages).unwrap(),
+            attempt: row.get(3)?,
+            state: row.get(4)?,
+            text: row.get(5)?,
+        })
+    });
+    rows.unwrap().map(Result::unwrap).collect()
+}

@@ -20,8 +20,8 @@ use cmux_core::kind::Channel;
 use cmux_core::mail::Waiting;
 use cmux_core::message::Message;
 use cmux_core::report::{Answer, Report};
-use cmux_drivers::mail_file;
 use cmux_drivers::typing_lock::{self, Held};
+use cmux_drivers::{failpoint, mail_file};
 use cmux_store::{messages, projects};
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
@@ -174,8 +174,10 @@ impl Watch {
         }
         let mark = self.transcript_size().await;
         let (agent, run) = (self.agent, self.run);
+        failpoint::hit("mail.ask");
         match desk.inbox.ask(Report::MailWanted { agent, run, mark }).await {
             Ok(Answer::Delivery(Some(delivery))) => {
+                failpoint::hit("mail.asked");
                 self.mail.under_way = Some(UnderWay::new(*delivery));
                 self.mail.soon(Duration::ZERO);
             }
@@ -246,6 +248,7 @@ impl Watch {
 
     /// Tells what was seen of a delivery, and goes on.
     fn tell_of(&self, way: &mut UnderWay, seen: Sighted, desk: &Desk) {
+        failpoint::hit("mail.tell");
         let (delivery, attempt) = (way.delivery.id, way.delivery.attempt);
         if let Ok(after) = way.delivery.after(attempt, &seen, self.now()) {
             way.delivery = after;
@@ -260,6 +263,7 @@ impl Watch {
     async fn again(&mut self, mut way: UnderWay, seen: Sighted, desk: &Desk) -> Option<UnderWay> {
         debug!(?seen, agent = %self.agent, "it is typed again");
         let (delivery, attempt) = (way.delivery.id, way.delivery.attempt);
+        failpoint::hit("mail.again");
         match desk.inbox.ask(Report::DeliverySeen { delivery, attempt, seen }).await {
             Ok(Answer::Delivery(Some(delivery))) if !delivery.state.is_settled() => {
                 way.delivery = *delivery;
@@ -279,13 +283,16 @@ impl Watch {
     async fn done(&mut self, way: UnderWay, seen: Sighted, desk: &Desk) -> Option<UnderWay> {
         let (delivery, attempt) = (way.delivery.id, way.delivery.attempt);
         let is_used = matches!(seen, Sighted::Used(_));
+        failpoint::hit("mail.done");
         if let Err(error) = desk.inbox.ask(Report::DeliverySeen { delivery, attempt, seen }).await {
             debug!(%error, agent = %self.agent, "it could not be recorded");
             self.mail.soon(RETRY_AFTER);
             return Some(way.unlocked());
         }
         self.hold(None, desk);
+        failpoint::hit("mail.put-away");
         put_away(desk, &way.delivery, is_used).await;
+        failpoint::hit("mail.over");
         self.mail.offering = Offering::default();
         // One that was typed once and read is nowhere else.
         if !is_used || way.delivery.attempt > 1 {

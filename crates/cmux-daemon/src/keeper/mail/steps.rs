@@ -8,9 +8,9 @@ use cmux_core::delivery::{Confirm, Delivery, Look, Step, letters_of, print_of};
 use cmux_core::id::DeliveryId;
 use cmux_drivers::claims::{Claims, TicketText};
 use cmux_drivers::manifest::Paste;
-use cmux_drivers::private;
 use cmux_drivers::process::children;
 use cmux_drivers::tmux::guard::{self, Key, Outcome, Unmet};
+use cmux_drivers::{failpoint, private};
 use tokio::task::spawn_blocking;
 use tracing::{debug, warn};
 
@@ -41,6 +41,7 @@ impl Watch {
         let token = |what: &str| format!("{id}-{attempt}-{what}");
         match step {
             Step::Paste => {
+                failpoint::hit("mail.paste");
                 self.hold(None, desk);
                 let pasted = match self.write(&way.delivery) {
                     Ok(file) => {
@@ -51,15 +52,20 @@ impl Watch {
                         false
                     }
                 };
+                failpoint::hit("mail.pasted");
                 self.mail.soon(if pasted { SOON } else { NOT_DONE });
             }
             Step::Press(number) => {
+                failpoint::hit("mail.press");
                 let keys = self.kind.manifest.keys.submit.clone();
                 self.type_keys(&keys, token(&format!("enter-{number}")), seen).await;
+                failpoint::hit("mail.pressed");
             }
             Step::Empty(number) => {
+                failpoint::hit("mail.empty");
                 let keys = self.kind.manifest.keys.empty.clone();
                 self.type_keys(&keys, token(&format!("empty-{number}")), seen).await;
+                failpoint::hit("mail.emptied");
             }
             Step::Void => self.change_ticket(desk, id, Claims::void).await,
             Step::GiveBack => self.change_ticket(desk, id, Claims::give_back).await,
@@ -139,7 +145,10 @@ impl Watch {
             messages: delivery.messages.clone(),
         };
         let claims = desk.claims.clone();
-        spawn_blocking(move || claims.lay(&ticket)).await.map_err(io::Error::other)?
+        failpoint::hit("mail.lay");
+        let laid = spawn_blocking(move || claims.lay(&ticket)).await;
+        failpoint::hit("mail.laid");
+        laid.map_err(io::Error::other)?
     }
 
     pub(super) async fn change_ticket(
@@ -149,7 +158,9 @@ impl Watch {
         change: fn(&Claims, DeliveryId) -> io::Result<bool>,
     ) {
         let claims = desk.claims.clone();
+        failpoint::hit("mail.change");
         let changed = spawn_blocking(move || change(&claims, id)).await;
+        failpoint::hit("mail.changed");
         match changed.map_err(io::Error::other).and_then(|it| it) {
             Ok(_) => self.mail.soon(Duration::ZERO),
             Err(error) => {

@@ -1,0 +1,14 @@
+//! Messages that arrive, whatever is killed: with the real daemon, real tmux, and an agent that notes what it
+//! was asked.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod post;
+mod steps;
+mod storm;
+#[path = "../keeping/world.rs"]
+#[expect(dead_code, reason = "another test looks at more of it")]
+mod world;
+
+/// The real program.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_cmux");

@@ -1,0 +1,108 @@
+//! The daemon and the hook, killed at each step of a delivery that has a name.
+
+use std::fs;
+
+use cmux_wire::message::{Message, MessageState};
+
+use crate::post::{Post, new_message};
+
+/// Every step of a delivery that goes well, and the moments before and after each commit.
+const STEPS: &[&str] = &[
+    "sent.heard",
+    "sent.stored",
+    "sent.heard:2",
+    "sent.stored:2",
+    "mail.ask",
+    "wanted.heard",
+    "wanted.stored",
+    "mail.asked",
+    "mail.lay",
+    "lay.written",
+    "lay.named",
+    "mail.laid",
+    "mail.paste",
+    "mail.pasted",
+    "mail.press",
+    "mail.pressed",
+    "mail.tell",
+    "submitted.heard",
+    "submitted.stored",
+    "mail.tell:2",
+    "claimed.heard",
+    "claimed.stored",
+    "mail.done",
+    "used.heard",
+    "used.stored",
+    "mail.put-away",
+    "settle.noted",
+    "mail.over",
+];
+
+/// Those of one that has to be typed again, as its reader did not hear the first.
+const AGAIN: &[&str] =
+    &["mail.again", "again.heard", "again.stored", "mail.paste:2", "mail.pasted:2"];
+
+#[test]
+fn a_daemon_killed_at_any_step_of_a_delivery_has_it_read_once_and_in_order() {
+    let mut post = Post::new();
+    post.reader("worker", &[]);
+    let mut sent: Vec<Message> = Vec::new();
+    for step in STEPS {
+        post.arm(step);
+        let (first, second) = (format!("first at {step}"), format!("second\nat {step}"));
+        let keys = [format!("1-{step}"), format!("2-{step}")];
+        send(&post, "worker", &first, &keys[0]);
+        send(&post, "worker", &second, &keys[1]);
+        post.strike(step);
+        // Whoever was not answered asks again, with the same key.
+        for (body, key) in [(&first, &keys[0]), (&second, &keys[1])] {
+            sent.push(post.send_as("worker", body, |new| new.key = Some(key.clone())));
+        }
+        post.arrived("worker", &sent.iter().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_daemon_killed_while_it_has_something_typed_again_has_it_read_once_and_in_order() {
+    let mut post = Post::new();
+    for (number, step) in AGAIN.iter().enumerate() {
+        let name = format!("worker-{number}");
+        // It hears nothing of what is typed first.
+        post.reader(&name, &["deaf-ms=6000"]);
+        post.arm(step);
+        for body in ["one", "two"] {
+            send(&post, &name, &format!("{body} at {step}"), &format!("{body}-{step}"));
+        }
+        post.strike(step);
+        let sent = ["one", "two"].map(|body| {
+            let (body, key) = (format!("{body} at {step}"), format!("{body}-{step}"));
+            post.send_as(&name, &body, |new| new.key = Some(key))
+        });
+        post.arrived(&name, &[&sent[0], &sent[1]]);
+    }
+}
+
+#[test]
+fn a_hook_killed_before_or_after_its_claim_has_its_prompt_read_once_and_in_order() {
+    let post = Post::new();
+    let places = ["claim.before", "claim.renamed", "claim.done", "hook.answer:1"];
+    for (number, place) in places.iter().enumerate() {
+        let name = format!("worker-{number}");
+        let file = post.world.home.folder("once").join(&name);
+        let armed = format!("{place}@{}", file.display());
+        post.reader_with(&name, &[], &[("CMUX_FAILPOINT", &armed)]);
+        // From here on, one hook that comes there is killed.
+        fs::write(&file, "").unwrap();
+        let sent = [post.send(&name, "one"), post.send(&name, "two\nlines")];
+        post.arrived(&name, &[&sent[0], &sent[1]]);
+        assert!(!file.exists(), "no hook came to {place}");
+        assert_eq!(post.message(&sent[0].id).state, MessageState::Delivered);
+    }
+}
+
+/// Sends a message, which may be the end of the daemon before it answers.
+fn send(post: &Post, to: &str, body: &str, key: &str) {
+    let mut new = new_message(&post.world.project, to, body);
+    new.key = Some(key.to_owned());
+    let _ = post.world.home.ask(|client| async move { client.send_message(&new).await });
+}
