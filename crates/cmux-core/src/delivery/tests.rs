@@ -1,3 +1,5 @@
+//! What is typed, and what is done next with it.
+
 use std::time::Duration;
 
 use ulid::Ulid;
