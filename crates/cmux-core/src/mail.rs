@@ -342,7 +342,7 @@ pub fn bad_news(message: &Message, sender: Option<&Agent>) -> Option<NewMessage>
             (Recipient::User, message.project.clone())
         }
     };
-    let why = message.reason.as_deref().unwrap_or("it was in time no more");
+    let why = message.reason.as_deref().unwrap_or("its time was over");
     let (id, state, name) = (message.id, message.state.name(), message.to.name());
     let text = format!("Your message {id} to {name} is {state} and was not read: {why}");
     Some(NewMessage {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use cmux_wire::client::{Client, EventQuery, MessageQuery};
 use cmux_wire::event::{Event, Notice};
-use cmux_wire::message::{Message, Messages};
+use cmux_wire::message::{Message, MessageState, Messages};
 use cmux_wire::stream::Told;
 use cmux_wire::who::Principal;
 
@@ -180,7 +180,8 @@ fn glance(message: &Message) -> String {
 
 /// Returns a message and what it says.
 fn whole(message: &Message, say: Say) -> String {
-    let far = if is_over(message.state) && message.reason.is_none() {
+    let is_read = message.state == MessageState::Delivered;
+    let far = if is_read && message.reason.is_none() {
         String::new()
     } else {
         format!(" · {}", clean(&state(message)))
