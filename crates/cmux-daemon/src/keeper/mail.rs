@@ -3,15 +3,16 @@
 //! What is known here can be lost at any moment: the store has the delivery, the disk its ticket, and the
 //! pane which of its steps were done.
 
+mod lock;
 mod posting;
 mod proof;
 mod sight;
 mod steps;
 
-use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
+use cmux_core::agent::Doing;
 use cmux_core::delivery::{
     Delivery, DeliveryState, Offer, Offering, Sighted, Step, Ticket, Typing, Unused,
 };
@@ -20,13 +21,14 @@ use cmux_core::kind::Channel;
 use cmux_core::mail::Waiting;
 use cmux_core::message::Message;
 use cmux_core::report::{Answer, Report};
-use cmux_drivers::typing_lock::{self, Held};
+use cmux_core::time::Timestamp;
 use cmux_drivers::{failpoint, mail_file};
 use cmux_store::{messages, projects};
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
+use self::lock::Lock;
 use self::posting::Posts;
 use self::proof::Proof;
 pub(super) use self::proof::Whereabouts;
@@ -40,6 +42,9 @@ const WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// How soon to try again what the disk or the kernel would not take.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// How long a question may take to be on the screen after a hook has told of what it is about.
+const HUSH: Duration = Duration::from_secs(3);
 
 /// How many deliveries are remembered of which a copy may be left.
 const BEFORE_MAX: usize = 4;
@@ -56,6 +61,8 @@ pub(super) struct Mail {
     /// How often in a row something was in the way.
     waits: u32,
     offering: Offering,
+    /// Until when a question may come up that its hooks have told of.
+    hushed_until: Option<Timestamp>,
     /// Deliveries to this life that are settled and of which a copy may be left, the last one last.
     before: Vec<Delivery>,
 }
@@ -68,7 +75,9 @@ pub(super) struct UnderWay {
     is_recalled: bool,
     /// Whether what is too long to be typed lies where it can be read.
     is_filed: bool,
-    lock: Option<Held>,
+    lock: Option<Lock>,
+    /// Whether the next thing to do is to be typed, and waits for the lock.
+    wants_lock: bool,
     proof: Proof,
     posts: Posts,
 }
@@ -111,6 +120,14 @@ impl Watch {
         }
     }
 
+    /// Hears that it is about to do something for which it may have to ask: what is typed then could answer.
+    pub(super) fn hush_mail(&mut self, doing: &Doing, at: Timestamp) {
+        self.mail.hushed_until = match doing {
+            Doing::Working | Doing::Asking { .. } => Some(at + HUSH),
+            Doing::AtPrompt | Doing::Limited { .. } => None,
+        };
+    }
+
     /// Looks at once, if there is mail: something has happened.
     pub(super) fn nudge_mail(&mut self) {
         if self.mail.at.is_some() {
@@ -129,9 +146,9 @@ impl Watch {
             return self.mail.soon(WAIT_MAX);
         }
         let mut way = self.mail.under_way.take();
-        if let Err(waiting) = way.as_mut().map_or(Ok(()), |way| self.lock(way, desk)) {
+        if let Some(after) = way.as_mut().and_then(|way| self.lock(way, desk)) {
             self.mail.under_way = way;
-            return self.wait(waiting, desk);
+            return self.mail.soon(after);
         }
         match self.glance(desk).await {
             Ok(seen) => match way {
@@ -146,17 +163,20 @@ impl Watch {
         }
     }
 
-    /// Holds the pane's lock for as long as something is typed: whoever is about to ask a person waits for it.
-    fn lock(&self, way: &mut UnderWay, desk: &Desk) -> Result<(), Waiting> {
-        if way.lock.is_some() || !way.is_typing() || self.channel == Channel::Api {
-            return Ok(());
+    /// Holds the pane's lock while something is typed. Returns when to try again, if it cannot be had now.
+    fn lock(&self, way: &mut UnderWay, desk: &Desk) -> Option<Duration> {
+        if self.channel == Channel::Api || !(way.is_typing() || way.wants_lock) {
+            return None;
         }
-        match typing_lock::hold(&desk.home.typing_lock(&self.run.to_string())) {
-            Ok(held) => way.lock = Some(held),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(Waiting::Asking),
-            Err(error) => debug!(%error, agent = %self.agent, "its pane could not be locked"),
+        if way.lock.as_ref().is_some_and(Lock::is_old) {
+            way.lock = None;
+            return Some(lock::GAP);
         }
-        Ok(())
+        if way.lock.is_none() {
+            way.lock = Lock::take(&desk.home.typing_lock(&self.run.to_string()));
+        }
+        way.wants_lock &= way.lock.is_none();
+        way.lock.is_none().then_some(lock::BUSY)
     }
 
     /// Asks for the next delivery, if nothing stands against typing it.
@@ -170,7 +190,7 @@ impl Watch {
             Offer::Ready => {}
             Offer::Pause(pause) => return self.mail.soon(pause.max(self.look_apart())),
             Offer::Wait(waiting) => return self.wait(waiting, desk),
-            Offer::Empty(number) => return self.tidy(number, seen).await,
+            Offer::Empty(number) => return self.tidy(number, seen, desk).await,
         }
         let mark = self.transcript_size().await;
         let (agent, run) = (self.agent, self.run);
@@ -191,11 +211,14 @@ impl Watch {
     }
 
     /// Empties the prompt of what is left there of the last delivery.
-    async fn tidy(&mut self, number: u32, seen: &Seen) {
+    async fn tidy(&mut self, number: u32, seen: &Seen, desk: &Desk) {
         let Some(last) = self.mail.before.last() else { return };
+        let Some(lock) = Lock::take(&desk.home.typing_lock(&self.run.to_string())) else {
+            return self.mail.soon(lock::BUSY);
+        };
         let token = format!("{}-{}-empty-{number}", last.id, last.attempt);
         let keys = self.kind.manifest.keys.empty.clone();
-        self.type_keys(&keys, token, seen).await;
+        self.type_keys(&keys, token, seen, &lock).await;
     }
 
     /// Takes steps with a delivery for as long as one look is good for them. Returns it, if it is not settled.
@@ -335,6 +358,7 @@ impl UnderWay {
             is_recalled: false,
             is_filed: false,
             lock: None,
+            wants_lock: false,
             proof: Proof::default(),
             posts: Posts::default(),
         }

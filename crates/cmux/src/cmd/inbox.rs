@@ -14,7 +14,7 @@ use cmux_wire::who::Principal;
 use crate::cli::{Common, wait};
 use crate::cmd::agent::find::{Called, Within};
 use crate::cmd::events::passes;
-use crate::cmd::message::said::{is_over, state, tamed};
+use crate::cmd::message::said::{state, tamed};
 use crate::fail::Fail;
 use crate::place;
 use crate::say::{Say, Tone, clean, cut, size, span};

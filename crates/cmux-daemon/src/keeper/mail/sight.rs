@@ -205,6 +205,17 @@ impl Watch {
         (is_left && is_shown && is_working).then_some(Evidence::Screen)
     }
 
+    /// Returns what it does, if its hooks have not just told that it is about to do something.
+    fn unless_hushed(&self, doing: Option<Doing>) -> Option<Doing> {
+        let is_hushed = self.mail.hushed_until.is_some_and(|until| self.now() < until);
+        doing.map(|doing| match doing {
+            Doing::AtPrompt if is_hushed => Doing::Working,
+            Doing::AtPrompt | Doing::Working | Doing::Asking { .. } | Doing::Limited { .. } => {
+                doing
+            }
+        })
+    }
+
     fn looks(&self, seen: &Seen, holds: Holds, ticket: Ticket) -> Look {
         let now_s = u64::try_from(clock::wall().0 / 1000).unwrap_or(0);
         let is_person_here =
@@ -219,7 +230,7 @@ impl Watch {
             presses: 0,
             empties: 0,
             holds,
-            doing: seen.doing.clone(),
+            doing: self.unless_hushed(seen.doing.clone()),
             is_person_here,
             is_scrolled: seen.glance.is_in_mode,
             is_deaf: seen.glance.is_input_off,

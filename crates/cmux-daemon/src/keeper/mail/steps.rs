@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use cmux_core::delivery::{Confirm, Delivery, Look, Step, letters_of, print_of};
 use cmux_core::id::DeliveryId;
@@ -17,11 +17,9 @@ use tracing::{debug, warn};
 use super::super::desk::Desk;
 use super::super::house::ANSWER_WITHIN;
 use super::super::watch::Watch;
+use super::lock::Lock;
 use super::sight::Seen;
 use super::{RETRY_AFTER, UnderWay};
-
-/// How long a step may wait in a server that stands still.
-const STEP_WITHIN: Duration = Duration::from_secs(3);
 
 /// How soon to look after a step, and how soon if it was not done.
 const SOON: Duration = Duration::from_millis(2);
@@ -39,13 +37,17 @@ impl Watch {
     ) -> UnderWay {
         let (id, attempt) = (way.delivery.id, way.delivery.attempt);
         let token = |what: &str| format!("{id}-{attempt}-{what}");
+        let is_typed = matches!(step, Step::Paste | Step::Press(_) | Step::Empty(_));
+        let Some(lock) = way.lock.as_ref().filter(|_| is_typed) else {
+            return self.take_other(way, step, look, desk).await;
+        };
         match step {
             Step::Paste => {
                 failpoint::hit("mail.paste");
                 self.hold(None, desk);
                 let pasted = match self.write(&way.delivery) {
                     Ok(file) => {
-                        self.guarded(token("paste"), guard::What::Paste { file }, seen).await
+                        self.guarded(token("paste"), guard::What::Paste { file }, seen, lock).await
                     }
                     Err(error) => {
                         warn!(%error, agent = %self.agent, "nothing can be typed to it");
@@ -58,15 +60,36 @@ impl Watch {
             Step::Press(number) => {
                 failpoint::hit("mail.press");
                 let keys = self.kind.manifest.keys.submit.clone();
-                self.type_keys(&keys, token(&format!("enter-{number}")), seen).await;
+                self.type_keys(&keys, token(&format!("enter-{number}")), seen, lock).await;
                 failpoint::hit("mail.pressed");
             }
             Step::Empty(number) => {
                 failpoint::hit("mail.empty");
                 let keys = self.kind.manifest.keys.empty.clone();
-                self.type_keys(&keys, token(&format!("empty-{number}")), seen).await;
+                self.type_keys(&keys, token(&format!("empty-{number}")), seen, lock).await;
                 failpoint::hit("mail.emptied");
             }
+            Step::Void
+            | Step::GiveBack
+            | Step::Pause(_)
+            | Step::Wait(_)
+            | Step::Lay
+            | Step::Tell(_)
+            | Step::Done(_) => {}
+        }
+        way
+    }
+
+    /// Takes a step that types nothing. One that would waits for the pane's lock, and for a look under it.
+    async fn take_other(
+        &mut self,
+        way: UnderWay,
+        step: Step,
+        look: &Look,
+        desk: &Desk,
+    ) -> UnderWay {
+        let id = way.delivery.id;
+        match step {
             Step::Void => self.change_ticket(desk, id, Claims::void).await,
             Step::GiveBack => self.change_ticket(desk, id, Claims::give_back).await,
             Step::Pause(pause) => self.mail.soon(pause.max(self.look_apart())),
@@ -75,15 +98,25 @@ impl Watch {
                 self.wait(waiting, desk);
                 return way.unlocked();
             }
+            Step::Paste | Step::Press(_) | Step::Empty(_) => {
+                self.mail.soon(Duration::ZERO);
+                return UnderWay { wants_lock: true, ..way };
+            }
             Step::Lay | Step::Tell(_) | Step::Done(_) => {}
         }
         way
     }
 
-    pub(super) async fn type_keys(&mut self, keys: &[String], token: String, seen: &Seen) {
+    pub(super) async fn type_keys(
+        &mut self,
+        keys: &[String],
+        token: String,
+        seen: &Seen,
+        lock: &Lock,
+    ) {
         let keys: Result<Vec<Key>, _> = keys.iter().map(|key| key.parse()).collect();
         let is_done = match keys {
-            Ok(keys) => self.guarded(token, guard::What::Keys(keys), seen).await,
+            Ok(keys) => self.guarded(token, guard::What::Keys(keys), seen, lock).await,
             Err(error) => {
                 warn!(%error, agent = %self.agent, "its manifest names a key that there is not");
                 false
@@ -93,13 +126,13 @@ impl Watch {
     }
 
     /// Takes a guarded step, if nobody has touched a key since the last look.
-    async fn guarded(&self, token: String, what: guard::What, seen: &Seen) -> bool {
+    async fn guarded(&self, token: String, what: guard::What, seen: &Seen, lock: &Lock) -> bool {
         let step = guard::Step {
             pane: self.pane,
             pane_pid: self.pane_pid,
             run: self.run,
             token,
-            deadline: SystemTime::now() + STEP_WITHIN,
+            deadline: lock.until(),
             untouched_since: Some(seen.glance.touch),
             what,
         };
