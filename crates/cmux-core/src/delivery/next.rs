@@ -470,3 +470,6 @@ pub(super) fn busy(look: &Look) -> Option<Waiting> {
         None => Some(Waiting::Screen),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,312 @@
+use ulid::Ulid;
+
+use super::*;
+use crate::id::{AgentId, DeliveryId, MessageId, RunId};
+
+const NOW: Timestamp = Timestamp(1_000_000);
+const SECOND: Duration = Duration::from_secs(1);
+
+#[test]
+fn what_was_read_is_done_whatever_else_is_seen() {
+    let used = Some(Evidence::Transcript);
+    for look in [
+        Look { used, ..free() },
+        Look { used, is_alive: false, ..free() },
+        Look { used, ticket: Ticket::Void, is_recalled: true, ..free() },
+        Look { used, holds: Holds::Other, doing: None, ..free() },
+    ] {
+        check(&look, Step::Done(Sighted::Used(Evidence::Transcript)));
+    }
+}
+
+#[test]
+fn what_went_to_a_life_that_is_over_is_void_before_it_waits_for_the_next() {
+    let dead = Look { is_alive: false, ..pressed() };
+    for (ticket, expected) in [
+        (Ticket::Claimed, Step::GiveBack),
+        (Ticket::Open, Step::Void),
+        (Ticket::Absent, Step::Void),
+        (Ticket::Void, Step::Done(Sighted::Unused(Unused::RunOver))),
+    ] {
+        check(&Look { ticket, ..dead.clone() }, expected);
+    }
+}
+
+#[test]
+fn what_is_taken_back_is_void_unless_the_hook_has_it() {
+    let recalled = Look { is_recalled: true, ..pressed() };
+    for (look, expected) in [
+        (recalled.clone(), Step::Void),
+        (Look { ticket: Ticket::Absent, is_pasted: false, ..recalled.clone() }, Step::Void),
+        (Look { ticket: Ticket::Claimed, ..recalled.clone() }, Step::Tell(Sighted::Claimed)),
+    ] {
+        check(&look, expected);
+    }
+    // Nobody knows whether one without a hook has read it: it stays to be seen.
+    let sight = Pace { confirm: Confirm::Sight, ..pace() };
+    let step = Typing::default().next(&delivery(), &recalled, &sight, NOW);
+    assert_eq!(step, Step::Tell(Sighted::Submitted));
+}
+
+#[test]
+fn what_is_void_is_taken_away_from_the_prompt_and_over() {
+    let void = Look { ticket: Ticket::Void, is_recalled: true, ..pressed() };
+    let over = || Step::Done(Sighted::Unused(Unused::Recalled));
+    let ours = Look { holds: Holds::Ours, ..void.clone() };
+    for (look, expected) in [
+        (Look { is_pasted: false, ..void.clone() }, over()),
+        (ours.clone(), Step::Empty(1)),
+        (Look { empties: EMPTIES_MAX, ..ours.clone() }, over()),
+        (Look { doing: Some(Doing::Working), ..ours.clone() }, over()),
+        (Look { holds: Holds::Other, ..void.clone() }, over()),
+        (Look { holds: Holds::Stale, ..void.clone() }, over()),
+        (Look { holds: Holds::Unknown, ..void.clone() }, over()),
+        (Look { empties: 1, ..void.clone() }, over()),
+        (void.clone(), Step::Pause(LATER)),
+    ] {
+        check(&look, expected);
+    }
+    let person = Look { is_person_here: true, ..ours };
+    assert_eq!(last(&delivery(), &person, 20), Step::Wait(Waiting::Person));
+    assert_eq!(last(&delivery(), &void, 6), over());
+}
+
+#[test]
+fn what_was_given_up_before_a_crash_is_not_typed_anew_after_it() {
+    let void = Look { ticket: Ticket::Void, ..free() };
+    let Step::Done(Sighted::Unused(Unused::Failed { .. })) = last(&delivery(), &void, 0) else {
+        panic!("it waits again");
+    };
+}
+
+#[test]
+fn a_claim_is_given_back_only_when_nobody_answers_by_it_any_more() {
+    let claimed = Look { ticket: Ticket::Claimed, ..pressed() };
+    let back = Look { holds: Holds::Ours, ..claimed.clone() };
+    let of = Delivery { state: DeliveryState::Claimed, ..delivery() };
+    let is_given = |look: &Look, seconds| last(&of, look, seconds) == Step::GiveBack;
+    assert!(ANSWERED_AFTER > super::super::ANSWERS_WITHIN);
+    for (look, after) in [(&back, 15), (&claimed, 30)] {
+        assert!(!is_given(look, after - 1), "{look:?}");
+        assert!(is_given(look, after), "{look:?}");
+    }
+    for look in [
+        Look { doing: Some(Doing::Working), ..claimed.clone() },
+        Look { doing: None, ..claimed.clone() },
+        Look { is_person_here: true, ..back.clone() },
+        Look { holds: Holds::Other, ..claimed.clone() },
+        Look { holds: Holds::Unknown, ..claimed.clone() },
+    ] {
+        assert!(matches!(last(&of, &look, 300), Step::Wait(_)), "{look:?}");
+    }
+    let stale = Look { holds: Holds::Stale, ..claimed };
+    assert_eq!(last(&of, &stale, 1), Step::Empty(1));
+}
+
+#[test]
+fn what_was_given_back_is_typed_once_more_or_given_up() {
+    let of = |attempt| Delivery { state: DeliveryState::Claimed, attempt, ..delivery() };
+    for (attempt, expected) in [(1, "again"), (ATTEMPTS_MAX, "void")] {
+        let (mut typing, mut now) = (Typing::default(), NOW);
+        let claimed = Look { ticket: Ticket::Claimed, ..pressed() };
+        while typing.next(&of(attempt), &claimed, &pace(), now) != Step::GiveBack {
+            now = now + SECOND;
+        }
+        let step = typing.next(&of(attempt), &pressed(), &pace(), now);
+        let name = match step {
+            Step::Tell(Sighted::Again { .. }) => "again",
+            Step::Void => "void",
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(name, expected);
+    }
+}
+
+#[test]
+fn nothing_is_typed_before_it_is_told_that_it_is() {
+    let doubted = Delivery { state: DeliveryState::InDoubt, ..delivery() };
+    for look in [free(), Look { holds: Holds::Ours, ..pasted() }] {
+        assert_eq!(last(&doubted, &look, 0), Step::Tell(Sighted::Typing));
+    }
+    assert_eq!(last(&doubted, &pressed(), 0), Step::Tell(Sighted::Submitted));
+}
+
+#[test]
+fn what_does_not_leave_is_submitted_again_ever_more_seldom_and_then_given_up() {
+    let ours = |presses| Look { holds: Holds::Ours, presses, ..pasted() };
+    let wait = Step::Pause(SECOND);
+    for (presses, seconds, expected) in [
+        (1, 0, wait.clone()),
+        (1, 1, Step::Press(2)),
+        (2, 1, wait.clone()),
+        (2, 2, Step::Press(3)),
+        (6, 15, wait),
+        (6, 16, Step::Press(7)),
+        (PRESSES_MAX, 16, Step::Void),
+    ] {
+        assert_eq!(last(&delivery(), &ours(presses), seconds), expected, "{presses} {seconds}");
+    }
+}
+
+#[test]
+fn a_copy_that_may_not_be_alone_is_not_submitted_at_once() {
+    let second = Delivery { attempt: 2, ..delivery() };
+    let ours = Look { holds: Holds::Ours, ..pasted() };
+    assert_eq!(last(&second, &ours, 0), Step::Pause(SECOND));
+    assert_eq!(last(&second, &ours, 1), Step::Press(1));
+}
+
+#[test]
+fn what_was_submitted_from_an_earlier_copy_is_not_pasted_again() {
+    let left = Look { is_pasted: false, ..pressed() };
+    check(&left, Step::Tell(Sighted::Submitted));
+}
+
+#[test]
+fn whoever_is_slow_gets_twice_the_time_at_each_attempt() {
+    let submitted = |attempt| Delivery { attempt, state: DeliveryState::Submitted, ..delivery() };
+    for (of, look, seconds) in [
+        (Delivery { attempt: 1, ..delivery() }, pasted(), 3),
+        (Delivery { attempt: 2, ..delivery() }, pasted(), 6),
+        (submitted(1), pressed(), 5),
+        (submitted(3), pressed(), 20),
+        (submitted(19), pressed(), 80),
+    ] {
+        let is_again = |step| matches!(step, Step::Tell(Sighted::Again { .. }));
+        assert!(!is_again(last(&of, &look, seconds - 1)), "{of:?}");
+        assert!(is_again(last(&of, &look, seconds)), "{of:?}");
+    }
+    let step = last(&submitted(ATTEMPTS_MAX), &pressed(), 80);
+    assert_eq!(step, Step::Void);
+}
+
+#[test]
+fn while_nobody_could_look_no_time_is_over() {
+    let of = Delivery { state: DeliveryState::Submitted, ..delivery() };
+    let mut typing = Typing::default();
+    typing.next(&of, &pressed(), &pace(), NOW);
+    let late = NOW + Duration::from_hours(9);
+    assert!(matches!(typing.next(&of, &pressed(), &pace(), late), Step::Pause(_)));
+}
+
+#[test]
+fn a_busy_agent_is_waited_for() {
+    let of = Delivery { state: DeliveryState::Submitted, ..delivery() };
+    let busy = Look { doing: Some(Doing::Working), ..pressed() };
+    assert!(matches!(last(&of, &busy, 0), Step::Pause(_)));
+    assert_eq!(last(&of, &busy, 600), Step::Wait(Waiting::Busy));
+}
+
+#[test]
+fn what_nobody_confirms_is_typed_again_or_left_as_the_person_says() {
+    let of = Delivery { state: DeliveryState::Submitted, ..delivery() };
+    for (is_repeated, expected) in [(true, "again"), (false, "failed")] {
+        let sight = Pace { confirm: Confirm::Sight, is_repeated, ..pace() };
+        let (mut typing, mut step) = (Typing::default(), Step::Lay);
+        for second in 0..=5 {
+            step = typing.next(&of, &pressed(), &sight, NOW + SECOND * second);
+        }
+        let name = match step {
+            Step::Tell(Sighted::Again { .. }) => "again",
+            Step::Done(Sighted::Unused(Unused::Failed { .. })) => "failed",
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(name, expected);
+    }
+}
+
+#[test]
+fn a_prompt_that_cannot_be_seen_has_in_it_what_was_pasted() {
+    let blind = Pace { has_prompt: false, ..pace() };
+    let unseen = |look: Look| Look { holds: Holds::Unknown, ..look };
+    for (look, expected) in [
+        (unseen(free()), Step::Paste),
+        (unseen(pasted()), Step::Pause(Duration::from_millis(50))),
+        (unseen(pressed()), Step::Tell(Sighted::Submitted)),
+    ] {
+        let step = Typing::default().next(&delivery(), &look, &blind, NOW);
+        assert_eq!(step, expected, "{look:?}");
+    }
+}
+
+#[test]
+fn what_cmux_left_is_emptied_once_it_has_stayed_and_seldom_twice() {
+    let stale = |empties| Look { holds: Holds::Stale, empties, ..free() };
+    for (look, seconds, expected) in [
+        (stale(0), 0, Step::Pause(LATER)),
+        (stale(0), 1, Step::Empty(1)),
+        (stale(1), 14, Step::Pause(LATER)),
+        (stale(1), 15, Step::Empty(2)),
+        (stale(2), 30, Step::Empty(3)),
+        (stale(EMPTIES_MAX), 900, Step::Wait(Waiting::Draft)),
+        (Look { is_person_here: true, ..stale(0) }, 9, Step::Wait(Waiting::Person)),
+        (Look { doing: Some(Doing::Working), ..stale(0) }, 9, Step::Wait(Waiting::Busy)),
+    ] {
+        assert_eq!(last(&delivery(), &look, seconds), expected, "{look:?} {seconds}");
+    }
+}
+
+/// Checks what is done at the first look.
+#[track_caller]
+fn check(look: &Look, expected: Step) {
+    assert_eq!(last(&delivery(), look, 0), expected, "{look:?}");
+}
+
+/// Returns what is done first that is more than to look again, if it looks so for so many seconds, or what is
+/// done then.
+fn last(delivery: &Delivery, look: &Look, seconds: u32) -> Step {
+    let mut typing = Typing::default();
+    for second in 0..seconds {
+        let step = typing.next(delivery, look, &pace(), NOW + SECOND * second);
+        if !matches!(step, Step::Pause(_) | Step::Wait(_)) {
+            return step;
+        }
+    }
+    typing.next(delivery, look, &pace(), NOW + SECOND * seconds)
+}
+
+fn free() -> Look {
+    Look {
+        is_alive: true,
+        ticket: Ticket::Open,
+        used: None,
+        is_pasted: false,
+        presses: 0,
+        empties: 0,
+        holds: Holds::Nothing,
+        doing: Some(Doing::AtPrompt),
+        is_person_here: false,
+        is_scrolled: false,
+        is_deaf: false,
+        is_in_front: true,
+        is_recalled: false,
+    }
+}
+
+fn pasted() -> Look {
+    Look { is_pasted: true, ..free() }
+}
+
+fn pressed() -> Look {
+    Look { presses: 1, ..pasted() }
+}
+
+fn pace() -> Pace {
+    let submit_after = Duration::from_millis(50);
+    Pace { submit_after, confirm: Confirm::Hook, has_prompt: true, is_repeated: true }
+}
+
+fn delivery() -> Delivery {
+    Delivery {
+        id: DeliveryId::new(Ulid::from(1_u128)),
+        agent: AgentId::new(Ulid::from(1_u128)),
+        run: RunId::new(Ulid::from(1_u128)),
+        messages: vec![MessageId::new(Ulid::from(1_u128))],
+        text: "text".to_owned(),
+        attempt: 1,
+        state: DeliveryState::Typing,
+        mark: 0,
+        made_at: NOW,
+        since: NOW,
+    }
+}
