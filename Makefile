@@ -12,7 +12,7 @@ CARGO_BIN := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 BIN_DIR := $(if $(PREFIX),$(PREFIX)/bin,$(CARGO_BIN))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test fuzz bench install uninstall build
+.PHONY: help run test fuzz soak bench install uninstall build
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s%s\n", $$1, $$2 }' "$(ROOT)/Makefile"
@@ -34,6 +34,12 @@ SEED := $(or $(SEED),$(shell od -An -N4 -tu4 /dev/urandom | tr -d ' '))
 fuzz: ## try the API with many more requests than the tests do (CASES=…, SEED=… to repeat a run)
 	@cd "$(ROOT)" && scripts/prepare test && CMUX_FUZZ_CASES="$(CASES)" CMUX_FUZZ_SEED="$(SEED)" \
 	cargo test --locked -p cmux --test schema -- --nocapture --test-threads=1 _finds_
+
+# In how many schedules the delivery of mail is tried.
+SCHEDULES ?= 1000000
+
+soak: ## try the delivery of mail in many more schedules than the tests do (SCHEDULES=…)
+	@cd "$(ROOT)" && CMUX_SCHEDULES="$(SCHEDULES)" cargo test --locked --release -p cmux-core --test mail
 
 bench: build ## measure what cmux costs, beside a baseline in the same run
 	@cd "$(ROOT)" && cargo bench --locked -p cmux-daemon --bench append

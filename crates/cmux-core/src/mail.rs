@@ -362,3 +362,6 @@ pub fn bad_news(message: &Message, sender: Option<&Agent>) -> Option<NewMessage>
 pub fn told(message: &Message) -> What {
     What::MessageIs { state: message.state, told: MessageTold::of(message) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -397,3 +397,6 @@ impl Message {
         Message { state, reason, ..self.clone() }
     }
 }
+
+#[cfg(test)]
+mod tests;

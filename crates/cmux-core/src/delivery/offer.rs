@@ -63,3 +63,6 @@ impl Look {
         obstacle(self).or_else(|| super::next::busy(self)).is_none()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,4 @@
-//! What is typed, and what is done next with it.
+//! The text of deliveries, and how one goes when all goes well.
 
 use std::time::Duration;
 

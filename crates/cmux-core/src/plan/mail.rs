@@ -118,3 +118,6 @@ impl Plan {
 fn settle(agent: &Agent, delivery: &Delivery) -> Action {
     Action::SettleDelivery { agent: Box::new(agent.clone()), delivery: Box::new(delivery.clone()) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,15 @@
 //! Mail in a world where everything goes wrong that can: by the hundred thousand, from seeds that tell
 //! what happens. `CMUX_SEED=n` tells one of them again, with all that happened; `CMUX_SCHEDULES=n` tries
 //! so many.
+//!
+//! What the world takes for granted, because no rule can hold without it: a CLI takes what comes to its
+//! terminal in order, and before it opens a dialog that comes later; whoever is about to open one leaves a
+//! mark before it waits for the pane's lock; what is read is in the transcript before the agent has been at
+//! its prompt for five seconds; what was passed by the hook begins within thirty; and a prompt whose hook was
+//! killed, in a CLI that then goes on without it, may be read twice, or after it was taken back. What the CLI
+//! itself puts back at its prompt may be overlooked until it is drawn: the hook then blocks what was merged.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod claims;
 mod cli;

@@ -51,11 +51,11 @@ impl World {
     fn tidy_up(&mut self) -> i64 {
         let is_key = |it: &Chunk| matches!(it, Chunk::Key(_));
         self.tmux.is_scrolled = false;
-        if self.cli.has_dialog {
+        let prompt = &self.cli.prompt;
+        let is_own = !prompt.is_empty() && prompt.iter().all(is_key);
+        if self.cli.has_dialog || is_own {
             self.key(Input::Enter(By::Person));
-        } else if !self.cli.prompt.is_empty() && self.cli.prompt.iter().all(is_key) {
-            self.key(Input::Enter(By::Person));
-        } else if self.cli.prompt.iter().any(is_key) {
+        } else if prompt.iter().any(is_key) {
             self.key(Input::Empty(By::Person));
         }
         5000

@@ -76,7 +76,7 @@ pub(crate) enum Inside {
 }
 
 /// Something that happens in the CLI.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Loop {
     Input(Input),
     HookHeard { event: u64, is_blocked: bool, is_dead: bool },
@@ -317,7 +317,7 @@ impl World {
             Happens::Command { command } => self.command_runs(command),
             Happens::HookRuns { run, event, call } => self.hook_runs(run, event, call),
             Happens::HookSays { run, event, by, verdict } => {
-                self.hook_says(run, event, by, verdict)
+                self.hook_says(run, event, by, verdict);
             }
             Happens::Cli { run, what } => {
                 if run == self.cli.run && self.cli.is_alive {

@@ -1,0 +1,190 @@
+//! What is due for the mail of an agent.
+
+use ulid::Ulid;
+
+use super::*;
+use crate::agent::{AgentName, Doing, Intent, Pid, Place, Setup, Sighting};
+use crate::delivery::Delivery;
+use crate::event::What;
+use crate::id::{AgentId, DeliveryId, MessageId, RunId};
+use crate::mail::make;
+use crate::message::{Body, MessageKind, NewMessage, Recipient, Sender};
+use crate::plan::agents::START_WITHIN;
+use crate::project::ProjectId;
+use crate::report::NewAgent;
+use crate::restart::RestartPolicy;
+
+const NOW: Timestamp = Timestamp(1_000_000);
+
+#[test]
+fn mail_is_offered_to_an_agent_that_is_at_its_prompt() {
+    let waits = World { has_mail: true, ..World::default() };
+    let interrupts = World { interrupt: Some(message()), ..waits.clone() };
+    let busy = Agent { phase: Phase::Busy, ..idle() };
+    for (agent, world, expected) in [
+        (idle(), World::default(), ""),
+        (idle(), waits.clone(), "offer"),
+        (idle(), interrupts.clone(), "offer"),
+        (Agent { intent: Intent::Pause, ..idle() }, waits.clone(), ""),
+        (Agent { intent: Intent::Stop, ..idle() }, waits.clone(), ""),
+        (busy.clone(), waits.clone(), ""),
+        (busy, interrupts.clone(), "interrupt"),
+        (Agent { phase: Phase::Asking, ..idle() }, interrupts, ""),
+        (agent(), waits.clone(), ""),
+        (see(&idle(), ended()), waits, ""),
+    ] {
+        check(&agent, &world, expected);
+    }
+}
+
+#[test]
+fn an_open_delivery_is_gone_on_with_until_its_life_is_over_and_then_settled() {
+    let open = World { has_mail: true, open: Some(delivery()), ..World::default() };
+    let gone = see(&idle(), ended());
+    let other = agent().launching(RunId::new(Ulid::from(2_u128)), NOW + START_WITHIN, NOW);
+    for (agent, expected) in [
+        (idle(), "deliver"),
+        (Agent { phase: Phase::Busy, ..idle() }, "deliver"),
+        (Agent { intent: Intent::Pause, ..idle() }, "deliver"),
+        (idle().ending(NOW), "deliver"),
+        (gone.clone(), ""),
+        (see(&gone, Sighting::Cleared), "settle"),
+        (other, "settle"),
+        (agent(), "settle"),
+    ] {
+        check(&agent, &open, expected);
+    }
+}
+
+#[test]
+fn what_is_lost_is_done_again() {
+    for world in [
+        World { has_mail: true, ..World::default() },
+        World { open: Some(delivery()), ..World::default() },
+    ] {
+        assert_eq!(plan(&idle(), &world, NOW).wake_at, Some(NOW + AGAIN_AFTER));
+    }
+}
+
+#[test]
+fn what_waits_too_long_expires_and_what_is_typed_is_taken_back_once() {
+    let typed = Message { state: MessageState::Typing, delivery: Some(delivery().id), ..message() };
+    let recalled = Message { recall: Some(Recall::Cancelled), ..typed.clone() };
+    for (message, state, recall, expected) in [
+        (message(), Some(MessageState::Expired), None, ""),
+        (typed, Some(MessageState::Typing), Some(Recall::Expired), "recall"),
+        (recalled, None, None, ""),
+    ] {
+        let world = World { expired: vec![message], ..World::default() };
+        check(&idle(), &world, expected);
+        let steps = plan(&idle(), &world, NOW).steps;
+        let stored = steps.iter().find_map(|step| {
+            let Some(Record::Message(it)) = &step.record else { return None };
+            Some((it.state, it.recall))
+        });
+        assert_eq!(stored, state.map(|state| (state, recall)));
+    }
+}
+
+#[test]
+fn whoever_sent_what_expired_is_told() {
+    let world = World { expired: vec![message()], ..World::default() };
+    let steps = plan(&idle(), &world, NOW).steps;
+    let is_told = steps.iter().any(|step| matches!(step.record, Some(Record::Notice(_))));
+    let is_logged = steps
+        .iter()
+        .filter_map(|step| step.event.as_ref())
+        .any(|event| matches!(event.what, What::MessageIs { state: MessageState::Expired, .. }));
+    assert!(is_told && is_logged, "{steps:?}");
+}
+
+#[test]
+fn it_wakes_when_the_next_expires_and_never_without_end() {
+    let wake_at = |at: i64| {
+        let world = World { next_expiry: Some(Timestamp(at)), ..World::default() };
+        plan(&idle(), &world, NOW).wake_at
+    };
+    assert_eq!(wake_at(NOW.0 + 5000), Some(Timestamp(NOW.0 + 5000)));
+    assert_eq!(wake_at(NOW.0 - 5000), Some(NOW + REST_AFTER));
+}
+
+/// Checks what is to be done outside.
+#[track_caller]
+fn check(agent: &Agent, world: &World, expected: &str) {
+    let actions = plan(agent, world, NOW).steps.into_iter().filter_map(|step| step.action);
+    let names: Vec<&str> = actions
+        .map(|action| match action {
+            Action::OfferMail { .. } => "offer",
+            Action::Deliver { .. } => "deliver",
+            Action::SettleDelivery { .. } => "settle",
+            Action::Recall { .. } => "recall",
+            Action::InterruptAgent { .. } => "interrupt",
+            Action::LookAtProject { .. }
+            | Action::LaunchAgent { .. }
+            | Action::EndAgent { .. }
+            | Action::ClearRun { .. }
+            | Action::ForgetAgent { .. }
+            | Action::TakeSnapshot { .. } => "other",
+        })
+        .collect();
+    assert_eq!(names.join(" "), expected, "{:?} {:?}", agent.phase, agent.life);
+}
+
+fn message() -> Message {
+    let new = NewMessage {
+        project: ProjectId::of("/a"),
+        from: Sender { actor: Actor::Operator, name: "user".to_owned() },
+        to: Recipient::Agent { id: agent().id, name: "worker".to_owned() },
+        kind: MessageKind::Task,
+        body: Body::new("do".to_owned()),
+        reply_to: None,
+        interrupt: true,
+        key: None,
+        ttl: None,
+    };
+    Message::new(MessageId::new(Ulid::from(1_u128)), 1, new, None, NOW)
+}
+
+fn delivery() -> Delivery {
+    let id = DeliveryId::new(Ulid::from(1_u128));
+    make(id, &agent(), run(), vec![message()], "/a", 0, NOW).unwrap()
+}
+
+fn run() -> RunId {
+    RunId::new(Ulid::from(1_u128))
+}
+
+fn idle() -> Agent {
+    let place = Place { server: "/tmux/a".to_owned(), pane: "%1".to_owned() };
+    let launched = Sighting::Launched { place, process: Pid { pid: 7, start: 1 } };
+    let alive = see(&agent().launching(run(), NOW + START_WITHIN, NOW), launched);
+    see(&alive, Sighting::Doing { doing: Doing::AtPrompt, rank: 0 })
+}
+
+fn ended() -> Sighting {
+    Sighting::Ended { how: "exit 1".to_owned() }
+}
+
+fn see(agent: &Agent, sighting: Sighting) -> Agent {
+    let run = agent.life.as_ref().unwrap().run;
+    agent.after(run, sighting, NOW, &RestartPolicy::default(), 0).unwrap()
+}
+
+fn agent() -> Agent {
+    let setup = Setup {
+        cwd: "/a".to_owned(),
+        task: None,
+        args: Vec::new(),
+        env: Vec::new(),
+        permanent: false,
+    };
+    let new = NewAgent {
+        project: ProjectId::of("/a"),
+        name: AgentName::new("worker").unwrap(),
+        role: "worker".to_owned(),
+        kind: "demo".to_owned(),
+        parent: None,
+        setup,
+    };
+    Agent::new(AgentId::new(Ulid::from(1_u128)), new, NOW)
+}
