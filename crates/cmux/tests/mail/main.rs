@@ -3,7 +3,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod deaths;
+mod full;
+mod people;
 mod post;
+mod queues;
+mod restored;
+mod stalls;
 mod steps;
 mod storm;
 #[path = "../keeping/world.rs"]

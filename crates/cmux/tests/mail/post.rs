@@ -29,46 +29,56 @@ impl Post {
     }
 
     pub(crate) fn of(world: World) -> Post {
-        let script = json!({ "rules": [
-            { "when": { "contains": "take your time" }, "steps": [{ "think_ms": 600_000 }] },
-            { "steps": [{ "think_ms": 10 }, { "say": "ok" }] },
-        ]});
-        fs::write(world.home.folder("records").join("script.json"), script.to_string()).unwrap();
         Post { world }
     }
 
-    /// Launches an agent that notes what it was asked, and waits until it is at its prompt. It goes wrong as
-    /// `faults` say.
+    /// Launches an agent that notes what it was asked, and waits until it is at its prompt. In all its lives it
+    /// goes wrong as `faults` say.
     #[track_caller]
     pub(crate) fn reader(&self, name: &str, faults: &[&str]) -> Agent {
-        self.reader_with(name, faults, &[])
-    }
-
-    /// Launches such an agent with some more variables set.
-    #[track_caller]
-    pub(crate) fn reader_with(
-        &self,
-        name: &str,
-        faults: &[&str],
-        variables: &[(&str, &str)],
-    ) -> Agent {
-        self.launch(name, faults, variables);
+        self.launch(name, faults, &[]);
         self.world.in_phase(name, Phase::Idle)
     }
 
-    /// Launches such an agent without waiting for it.
+    /// Launches an agent that goes wrong in this way in its first life alone.
+    #[track_caller]
+    pub(crate) fn faulty_once(&self, name: &str, fault: (&str, &str)) -> Agent {
+        self.launch(name, &[&format!("{}={}", fault.0, fault.1)], &[]);
+        let agent = self.world.in_phase(name, Phase::Idle);
+        self.write_script(name, &[]);
+        agent
+    }
+
+    /// Launches an agent with some more variables set, without waiting for it.
     #[track_caller]
     pub(crate) fn launch(&self, name: &str, faults: &[&str], variables: &[(&str, &str)]) -> Agent {
-        let script = self.world.home.folder("records").join("script.json");
+        self.write_script(name, faults);
         let mut env = json!({
             "CMUX_DEMO_RECORD": self.record_file(name),
-            "CMUX_DEMO_SCRIPT": script,
+            "CMUX_DEMO_SCRIPT": self.script_file(name),
         });
         for (variable, value) in variables {
             env[*variable] = Value::from(*value);
         }
-        let args: Vec<String> = faults.iter().map(|fault| format!("--fault={fault}")).collect();
-        self.world.spawn_as(name, &json!({ "env": env, "args": args }))
+        self.world.spawn_as(name, &json!({ "env": env }))
+    }
+
+    /// Writes what an agent does in its next life.
+    fn write_script(&self, name: &str, faults: &[&str]) {
+        let faults: serde_json::Map<String, Value> = faults
+            .iter()
+            .filter_map(|fault| fault.split_once('='))
+            .map(|(name, value)| (name.to_owned(), value.into()))
+            .collect();
+        let script = json!({ "faults": faults, "rules": [
+            { "when": { "contains": "take your time" }, "steps": [{ "think_ms": 600_000 }] },
+            { "steps": [{ "think_ms": 10 }, { "say": "ok" }] },
+        ]});
+        fs::write(self.script_file(name), script.to_string()).unwrap();
+    }
+
+    fn script_file(&self, name: &str) -> PathBuf {
+        self.world.home.folder("scripts").join(format!("{name}.json"))
     }
 
     fn record_file(&self, name: &str) -> PathBuf {
@@ -83,6 +93,21 @@ impl Post {
             line["prompt"].as_str().unwrap().to_owned()
         };
         record.lines().map(prompt).collect()
+    }
+
+    /// Returns the prompts in an agent's conversation: what it was asked and has not forgotten.
+    pub(crate) fn conversation(&self, agent: &Agent) -> Vec<String> {
+        let session = self.world.agent(&agent.name).session_id.unwrap();
+        let file = format!("agents-state/{}/{session}.jsonl", agent.id);
+        let lines = fs::read_to_string(self.world.home.root().join(file)).unwrap_or_default();
+        let prompt = |line: &str| {
+            let line: Value = serde_json::from_str(line).ok()?;
+            line["message"]["content"]
+                .as_str()
+                .filter(|_| line["type"] == "user")
+                .map(str::to_owned)
+        };
+        lines.lines().filter_map(prompt).collect()
     }
 
     /// Sends a message as the person does.
@@ -155,24 +180,29 @@ impl Post {
         self.check(name, messages);
     }
 
-    /// Sees that an agent has read `messages` once, in this order, and nothing else: each prompt is one
-    /// delivery as the store has it, and each message is whole.
+    /// Sees that an agent has read `messages` once, in this order, and nothing else.
     #[track_caller]
     pub(crate) fn check(&self, name: &str, messages: &[&Message]) {
-        let sent: BTreeMap<&str, &Message> =
-            messages.iter().map(|message| (message.id.as_str(), *message)).collect();
-        let bodies = messages.iter().map(|it| (it.id.as_str(), it.body.as_str())).collect();
-        let read = self.read(name, &sent, &bodies);
-        let expected: Vec<&str> = messages.iter().map(|it| it.id.as_str()).collect();
-        assert_eq!(read, expected, "{name}: {:?}\n{}", self.record(name), self.told());
+        self.check_read(&self.record(name), messages);
     }
 
-    /// Returns which messages an agent has read, in this order, having seen that each prompt is one delivery
-    /// as the store has it, and says what was sent.
+    /// Sees that `messages` were read in these prompts once, in this order, and nothing else: each prompt is
+    /// one delivery as the store has it, and each message is whole.
+    #[track_caller]
+    pub(crate) fn check_read(&self, prompts: &[String], messages: &[&Message]) {
+        let sent = messages.iter().map(|message| (message.id.as_str(), *message)).collect();
+        let bodies = messages.iter().map(|it| (it.id.as_str(), it.body.as_str())).collect();
+        let read = self.read(prompts, &sent, &bodies);
+        let expected: Vec<&str> = messages.iter().map(|it| it.id.as_str()).collect();
+        assert_eq!(read, expected, "{prompts:?}\n{}", self.told());
+    }
+
+    /// Returns which messages were read in these prompts, in this order, having seen that each prompt is one
+    /// delivery as the store has it, and says what was sent.
     #[track_caller]
     pub(crate) fn read(
         &self,
-        name: &str,
+        prompts: &[String],
         sent: &BTreeMap<&str, &Message>,
         bodies: &BTreeMap<&str, &str>,
     ) -> Vec<String> {
@@ -182,19 +212,19 @@ impl Post {
                 .map(|delivery| (delivery.id.clone(), delivery))
                 .collect();
         let mut read = Vec::new();
-        for prompt in self.record(name) {
-            let id = delivery_of(&prompt).unwrap_or_else(|| panic!("{name} was asked {prompt:?}"));
+        for prompt in prompts {
+            let id = delivery_of(prompt).unwrap_or_else(|| panic!("it was asked {prompt:?}"));
             let delivery = &stored[&id.to_string()];
             // As in Claude Code, a tab that is pasted is four blanks.
             let said = |text: &str| text.replace('\t', "    ");
-            assert_eq!((prompt.clone(), &*delivery.state), (said(&delivery.text), "used"));
+            assert_eq!((prompt, &*delivery.state), (&said(&delivery.text), "used"));
             let files: Vec<String> =
                 delivery.messages.iter().map(|id| self.mail_file(id)).collect();
             let parts = delivery.messages.iter().zip(&files).map(|(id, file)| {
                 let message = sent[id.as_str()];
                 part(message, bodies[id.as_str()], file)
             });
-            assert_eq!(prompt, said(&text(id, &parts.collect::<Vec<_>>())));
+            assert_eq!(prompt, &said(&text(id, &parts.collect::<Vec<_>>())));
             read.extend(delivery.messages.iter().cloned());
         }
         read

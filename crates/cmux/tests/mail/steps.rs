@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use cmux_wire::agent::Phase;
 use cmux_wire::message::{Message, MessageState};
 
 use crate::post::{Post, new_message};
@@ -90,7 +91,8 @@ fn a_hook_killed_before_or_after_its_claim_has_its_prompt_read_once_and_in_order
         let name = format!("worker-{number}");
         let file = post.world.home.folder("once").join(&name);
         let armed = format!("{place}@{}", file.display());
-        post.reader_with(&name, &[], &[("CMUX_FAILPOINT", &armed)]);
+        post.launch(&name, &[], &[("CMUX_FAILPOINT", &armed)]);
+        post.world.in_phase(&name, Phase::Idle);
         // From here on, one hook that comes there is killed.
         fs::write(&file, "").unwrap();
         let sent = [post.send(&name, "one"), post.send(&name, "two\nlines")];

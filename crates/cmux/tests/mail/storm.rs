@@ -126,7 +126,7 @@ fn check(post: &Post, names: &[String], sent: &[Sent]) {
         assert_eq!(now.state, MessageState::Delivered, "{now:?}: {:?}", now.reason);
     }
     for name in names {
-        let read = post.read(name, &by_id, &bodies);
+        let read = post.read(&post.record(name), &by_id, &bodies);
         let once: BTreeSet<&String> = read.iter().collect();
         assert_eq!(once.len(), read.len(), "{name} has read something twice");
         for sent in sent {
@@ -137,7 +137,8 @@ fn check(post: &Post, names: &[String], sent: &[Sent]) {
             assert_eq!(seen, expected, "{name}");
         }
     }
-    let read: usize = names.iter().map(|name| post.read(name, &by_id, &bodies).len()).sum();
+    let read: usize =
+        names.iter().map(|name| post.read(&post.record(name), &by_id, &bodies).len()).sum();
     assert_eq!(read, all.len(), "nobody has read anything else");
 }
 

@@ -1,0 +1,57 @@
+//! The agent's own program, and tmux, killed in the middle of a delivery.
+
+use std::thread;
+use std::time::Duration;
+
+use cmux_testkit::dice::Dice;
+use cmux_wire::message::MessageState;
+
+use crate::post::Post;
+use crate::world::kill;
+
+#[test]
+fn a_cli_killed_between_its_claim_and_its_use_has_it_read_once_by_the_next() {
+    for when in ["hooked", "recorded"] {
+        let post = Post::new();
+        let before = post.faulty_once("worker", ("crash", when));
+        let sent = [post.send("worker", "one"), post.send("worker", "two\nlines")];
+        for message in &sent {
+            let read = post.wait_until(message, "read", |now| {
+                let is_told = now.state == MessageState::Delivered;
+                let is_read = post.conversation(&before).iter().any(|it| it.contains(&now.id));
+                assert!(is_read || !is_told, "it was not read, and is called {now:?}");
+                is_told
+            });
+            assert!(read.attempts > 1, "{when}: {read:?}");
+        }
+        post.check_read(&post.conversation(&before), &[&sent[0], &sent[1]]);
+        // What it noted before it died is not known to the next.
+        let noted = post.record("worker").len();
+        assert_eq!(noted, if when == "hooked" { 1 } else { 2 }, "{when}");
+        assert_ne!(post.world.agent("worker").run, before.run);
+    }
+}
+
+#[test]
+fn a_tmux_killed_at_any_moment_of_a_delivery_has_it_read_once_by_the_next() {
+    let mut dice = Dice::seeded();
+    let post = Post::new();
+    let agent = post.reader("worker", &[]);
+    let mut sent = Vec::new();
+    for round in 0..5 {
+        sent.push(post.send("worker", &format!("first of {round}")));
+        sent.push(post.send("worker", &format!("second\nof {round}")));
+        thread::sleep(Duration::from_millis(dice.below(250)));
+        post.world.tmux().into_iter().for_each(kill);
+        for message in &sent {
+            post.wait_until(message, "read", |now| {
+                let is_told = now.state == MessageState::Delivered;
+                let is_read = post.conversation(&agent).iter().any(|it| it.contains(&now.id));
+                assert!(is_read || !is_told, "it was not read, and is called {now:?}");
+                is_told
+            });
+        }
+        post.check_read(&post.conversation(&agent), &sent.iter().collect::<Vec<_>>());
+        post.world.have("worker", "resume");
+    }
+}
