@@ -51,6 +51,9 @@ const JOBS_MAX: usize = 64;
 /// How often everything is looked at, whatever was heard.
 const SURVEY_EVERY: Duration = Duration::from_secs(10);
 
+/// How often what nobody needs any more is cleared away.
+const CLEAR_EVERY: Duration = Duration::from_hours(1);
+
 /// How long a worker may take to tell what it knows: it may be busy with ending its agent.
 const WHY_WITHIN: Duration = Duration::from_secs(3);
 
@@ -154,6 +157,8 @@ impl Keeper {
         self.find_all().await;
         let mut survey = interval(SURVEY_EVERY);
         survey.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut clear = interval(CLEAR_EVERY);
+        clear.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 order = orders.recv() => match order {
@@ -161,6 +166,10 @@ impl Keeper {
                     None => return,
                 },
                 _ = survey.tick() => self.survey_all(),
+                _ = clear.tick() => {
+                    let desk = self.desk.clone();
+                    tokio::spawn(async move { tickets::clear_away(&desk).await });
+                }
             }
         }
     }

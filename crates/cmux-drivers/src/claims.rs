@@ -262,7 +262,10 @@ impl Claims {
         for name in names(&folder)? {
             let is_older = |than| age(&folder, &name, now).is_some_and(|age| age > than);
             if let Some((delivery, whose)) = Whose::parse(&name) {
-                let keep = if whose == Whose::Used { USED_KEEP } else { SWEPT_AFTER };
+                let keep = match whose {
+                    Whose::Used | Whose::Void => USED_KEEP,
+                    Whose::Claimed { .. } | Whose::Open => SWEPT_AFTER,
+                };
                 if open.contains(&delivery) || !is_older(keep) {
                     continue;
                 }

@@ -3,13 +3,13 @@
 //! What is known here can be lost at any moment: the store has the delivery, the disk its ticket, and the
 //! pane which of its steps were done.
 
+mod disk;
 mod lock;
 mod posting;
 mod proof;
 mod sight;
 mod steps;
 
-use std::path::Path;
 use std::time::Duration;
 
 use cmux_core::agent::Doing;
@@ -19,15 +19,16 @@ use cmux_core::delivery::{
 use cmux_core::id::DeliveryId;
 use cmux_core::kind::Channel;
 use cmux_core::mail::Waiting;
-use cmux_core::message::Message;
 use cmux_core::report::{Answer, Report};
 use cmux_core::time::Timestamp;
-use cmux_drivers::{failpoint, mail_file};
-use cmux_store::{messages, projects};
+use cmux_drivers::failpoint;
+use cmux_store::deliveries;
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
+pub(super) use self::disk::{Ended, put_away};
+use self::disk::{NotFiled, file};
 use self::lock::Lock;
 use self::posting::Posts;
 use self::proof::Proof;
@@ -61,6 +62,8 @@ pub(super) struct Mail {
     /// How often in a row something was in the way.
     waits: u32,
     offering: Offering,
+    /// Whether it is known what was typed before.
+    is_acquainted: bool,
     /// Until when a question may come up that its hooks have told of.
     hushed_until: Option<Timestamp>,
     /// Deliveries to this life that are settled and of which a copy may be left, the last one last.
@@ -76,6 +79,10 @@ pub(super) struct UnderWay {
     /// Whether what is too long to be typed lies where it can be read.
     is_filed: bool,
     lock: Option<Lock>,
+    /// When it was pasted in this life of the daemon, by the wall.
+    pasted_at: Option<Timestamp>,
+    /// Whether anything of it was ever pasted.
+    was_pasted: bool,
     /// Whether the next thing to do is to be typed, and waits for the lock.
     wants_lock: bool,
     proof: Proof,
@@ -145,6 +152,7 @@ impl Watch {
         if self.starts_by.is_some() {
             return self.mail.soon(WAIT_MAX);
         }
+        self.remember_mail(desk).await;
         let mut way = self.mail.under_way.take();
         if let Some(after) = way.as_mut().and_then(|way| self.lock(way, desk)) {
             self.mail.under_way = way;
@@ -161,6 +169,27 @@ impl Watch {
                 self.wait(Waiting::Tmux, desk);
             }
         }
+    }
+
+    /// Recalls which deliveries to this life may have left a copy behind, once.
+    async fn remember_mail(&mut self, desk: &Desk) {
+        if self.mail.is_acquainted {
+            return;
+        }
+        let (agent, run) = (self.agent, self.run);
+        let limit = u32::try_from(BEFORE_MAX).unwrap_or(u32::MAX);
+        let recent = desk.readers.read(move |view| deliveries::recent_of(view, agent, run, limit));
+        let Ok(recent) = recent.await else { return };
+        let is_left = |it: &Delivery| match it.state {
+            DeliveryState::Unused => true,
+            DeliveryState::Used => it.attempt > 1,
+            DeliveryState::Typing
+            | DeliveryState::Submitted
+            | DeliveryState::Claimed
+            | DeliveryState::InDoubt => false,
+        };
+        self.mail.before = recent.into_iter().rev().filter(is_left).collect();
+        self.mail.is_acquainted = true;
     }
 
     /// Holds the pane's lock while something is typed. Returns when to try again, if it cannot be had now.
@@ -210,6 +239,19 @@ impl Watch {
         }
     }
 
+    /// Gives up a delivery of which nothing was typed yet, unless somebody has it all the same.
+    async fn give_up(&mut self, way: UnderWay, why: String, desk: &Desk) -> Option<UnderWay> {
+        let (claims, id) = (desk.claims.clone(), way.delivery.id);
+        match spawn_blocking(move || claims.void(id)).await {
+            Ok(Ok(true)) => self.done(way, Sighted::Unused(Unused::Failed { why }), desk).await,
+            Ok(Ok(false)) => Some(UnderWay { is_filed: true, ..way }),
+            Ok(Err(_)) | Err(_) => {
+                self.mail.soon(RETRY_AFTER);
+                Some(way.unlocked())
+            }
+        }
+    }
+
     /// Empties the prompt of what is left there of the last delivery.
     async fn tidy(&mut self, number: u32, seen: &Seen, desk: &Desk) {
         let Some(last) = self.mail.before.last() else { return };
@@ -223,10 +265,22 @@ impl Watch {
 
     /// Takes steps with a delivery for as long as one look is good for them. Returns it, if it is not settled.
     async fn go_on(&mut self, mut way: UnderWay, seen: &Seen, desk: &Desk) -> Option<UnderWay> {
-        if !way.is_filed
-            && let Err(why) = file(&mut way, desk).await
-        {
-            return self.done(way, Sighted::Unused(Unused::Failed { why }), desk).await;
+        if !way.is_filed {
+            match file(&mut way, desk).await {
+                Ok(()) => {}
+                Err(NotFiled::Unread(why)) => {
+                    warn!(why, agent = %self.agent, "what is typed to it could not be read");
+                    self.mail.soon(RETRY_AFTER);
+                    return Some(way.unlocked());
+                }
+                // What was typed of it may be read all the same.
+                Err(NotFiled::Unwritten(why)) if way.delivery.state == DeliveryState::Typing => {
+                    return self.give_up(way, why, desk).await;
+                }
+                Err(NotFiled::Unwritten(why)) => {
+                    warn!(why, agent = %self.agent, "what it is told to read is not there");
+                }
+            }
         }
         if self.channel == Channel::Api {
             return self.post(way, seen, desk).await;
@@ -314,7 +368,12 @@ impl Watch {
         }
         self.hold(None, desk);
         failpoint::hit("mail.put-away");
-        put_away(desk, &way.delivery, is_used).await;
+        let ended = match (is_used, way.was_pasted) {
+            (true, _) => Ended::Used,
+            (false, true) => Ended::Typed,
+            (false, false) => Ended::Untyped,
+        };
+        put_away(desk, &way.delivery, ended).await;
         failpoint::hit("mail.over");
         self.mail.offering = Offering::default();
         // One that was typed once and read is nowhere else.
@@ -358,10 +417,17 @@ impl UnderWay {
             is_recalled: false,
             is_filed: false,
             lock: None,
+            pasted_at: None,
+            was_pasted: false,
             wants_lock: false,
             proof: Proof::default(),
             posts: Posts::default(),
         }
+    }
+
+    /// Returns the second that it was pasted in, or before which it certainly was not.
+    fn pasted_s(&self) -> u64 {
+        sight::second(self.pasted_at.unwrap_or(self.delivery.made_at))
     }
 
     fn unlocked(self) -> UnderWay {
@@ -377,50 +443,5 @@ impl UnderWay {
             | DeliveryState::Used
             | DeliveryState::Unused => false,
         }
-    }
-}
-
-/// Puts what is too long to be typed where its reader finds it, and hears which messages are taken back.
-async fn file(way: &mut UnderWay, desk: &Desk) -> Result<(), String> {
-    let (id, agent) = (way.delivery.id, way.delivery.agent);
-    let found = desk.readers.read(move |view| {
-        let agent = cmux_store::agents::find(view, agent)?;
-        let project = match &agent {
-            Some(agent) => projects::find(view, &agent.project)?,
-            None => None,
-        };
-        let mut found = messages::of_delivery(view, id)?;
-        for message in found.iter_mut().filter(|it| it.body.is_long()) {
-            message.body.text = messages::text_of(view, message.id)?;
-        }
-        Ok((found, project))
-    });
-    let (found, project) = found.await.map_err(|error| error.to_string())?;
-    way.is_recalled |= found.iter().any(|message| message.recall.is_some());
-    let long: Vec<Message> = found.into_iter().filter(|it| it.body.is_long()).collect();
-    if !long.is_empty() {
-        let root = project.map(|project| project.root).unwrap_or_default();
-        let written = spawn_blocking(move || {
-            long.iter().try_for_each(|message| {
-                let text = message.body.text.as_deref().unwrap_or_default();
-                mail_file::write(Path::new(&root), message.id, text.as_bytes()).map(|_| ())
-            })
-        });
-        let written = written.await.map_err(|error| error.to_string())?;
-        written.map_err(|error| format!("it is too long to be typed, and {error}"))?;
-    }
-    way.is_filed = true;
-    Ok(())
-}
-
-/// Puts away the ticket of a delivery that is settled.
-pub(super) async fn put_away(desk: &Desk, delivery: &Delivery, is_used: bool) {
-    let (claims, id, delivery) = (desk.claims.clone(), delivery.id, delivery.clone());
-    let put = spawn_blocking(move || match is_used {
-        true => claims.settle(&delivery, delivery.attempt > 1),
-        false => claims.forget(id),
-    });
-    if let Ok(Err(error)) = put.await {
-        warn!(%error, "the ticket of {id} could not be put away");
     }
 }

@@ -1,16 +1,22 @@
 //! What became of a delivery to a life that is over. Nothing of that life can read any more, so that what is
 //! on the disk is the last word.
 
+use std::time::Duration;
+
 use cmux_core::agent::Agent;
-use cmux_core::delivery::{Confirm, Delivery, Holds, Look, Pace, Step, Typing};
+use cmux_core::delivery::{Confirm, Delivery, Holds, Look, Pace, Sighted, Step, Ticket, Typing};
 use cmux_core::message::Evidence;
 use cmux_core::report::Report;
+use cmux_core::time::Timestamp;
 use cmux_drivers::claims::Claims;
 use tokio::task::spawn_blocking;
 use tracing::{debug, warn};
 
 use super::desk::Desk;
-use super::mail::{Whereabouts, put_away};
+use super::mail::{Ended, Whereabouts, put_away};
+
+/// How long it is tried to find out whether a text was read that a hook had taken.
+const UNKNOWN_FOR: Duration = Duration::from_mins(5);
 
 /// How many steps it may take: the ticket given back, and taken.
 const STEPS_MAX: usize = 8;
@@ -21,8 +27,14 @@ pub(super) async fn settle(desk: &Desk, agent: &Agent, delivery: Delivery) {
     let (claims, looked) = (desk.claims.clone(), delivery.clone());
     let now = desk.now();
     let found = spawn_blocking(move || {
-        let used = whereabouts.is_some_and(|at| at.has(looked.id) == Some(true));
-        find_out(&claims, &looked, used.then_some(Evidence::Transcript), now)
+        let told = whereabouts.and_then(|at| at.has(looked.id));
+        let is_taken = claims.state(looked.id)? == Ticket::Claimed;
+        // What cannot be told now may be at the next try. Not for ever: others wait.
+        if told.is_none() && is_taken && now.since(looked.since) < UNKNOWN_FOR {
+            return Ok(None);
+        }
+        let is_used = told == Some(true);
+        find_out(&claims, &looked, is_used.then_some(Evidence::Transcript), now)
     });
     let seen = match found.await {
         Ok(Ok(Some(seen))) => seen,
@@ -36,10 +48,10 @@ pub(super) async fn settle(desk: &Desk, agent: &Agent, delivery: Delivery) {
             return;
         }
     };
-    let is_used = matches!(seen, cmux_core::delivery::Sighted::Used(_));
+    let ended = if matches!(seen, Sighted::Used(_)) { Ended::Used } else { Ended::Untyped };
     let (id, attempt) = (delivery.id, delivery.attempt);
     match desk.inbox.ask(Report::DeliverySeen { delivery: id, attempt, seen }).await {
-        Ok(_) => put_away(desk, &delivery, is_used).await,
+        Ok(_) => put_away(desk, &delivery, ended).await,
         Err(error) => debug!(%error, "what became of {id} could not be recorded"),
     }
 }
@@ -56,10 +68,10 @@ fn find_out(
     claims: &Claims,
     delivery: &Delivery,
     used: Option<Evidence>,
-    now: cmux_core::time::Timestamp,
-) -> std::io::Result<Option<cmux_core::delivery::Sighted>> {
+    now: Timestamp,
+) -> std::io::Result<Option<Sighted>> {
     let pace = Pace {
-        submit_after: std::time::Duration::ZERO,
+        submit_after: Duration::ZERO,
         confirm: Confirm::Hook,
         has_prompt: true,
         is_repeated: true,

@@ -3,14 +3,15 @@
 
 use std::fs;
 use std::io::ErrorKind;
+use std::path::Path;
 
 use cmux_core::delivery::Delivery;
 use cmux_core::id::LogId;
 use cmux_core::report::Report;
-use cmux_drivers::private;
-use cmux_store::{deliveries, logs};
+use cmux_drivers::{mail_file, private};
+use cmux_store::{deliveries, logs, projects};
 use tokio::task::spawn_blocking;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use super::desk::Desk;
 use super::prepare::make_folder;
@@ -33,6 +34,23 @@ pub(super) async fn tend(desk: &Desk) {
         warn!(error, "what was read before may be typed again");
     }
     sweep(desk, &open).await;
+}
+
+/// Clears away tickets and files of mail that nobody needs any more.
+pub(super) async fn clear_away(desk: &Desk) {
+    let found = desk.readers.read(|view| Ok((deliveries::open(view)?, projects::all(view)?))).await;
+    let Ok((open, projects)) = found else { return };
+    sweep(desk, &open).await;
+    let now = desk.now();
+    let swept = spawn_blocking(move || {
+        for project in projects {
+            if let Err(error) = mail_file::sweep(Path::new(&project.root), now) {
+                debug!(%error, "old mail of {} could not be cleared away", project.id);
+            }
+        }
+    });
+    // What is left is cleared away the next time.
+    let _ = swept.await;
 }
 
 /// Clears away the tickets of what is not `open`.

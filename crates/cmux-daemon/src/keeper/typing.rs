@@ -11,6 +11,7 @@ use cmux_drivers::{clock, private};
 use tokio::time::{Instant, sleep};
 use tracing::{debug, warn};
 
+use super::desk::Desk;
 use super::house::ANSWER_WITHIN;
 use super::prepare::UNSAID;
 use super::watch::Watch;
@@ -105,6 +106,14 @@ impl Watch {
             sleep(LOOK_EVERY).await;
         }
         false
+    }
+
+    /// Interrupts what it does for a message, if it still does something: the same key would answer a
+    /// question, or take away what a person has begun to write.
+    pub(super) async fn interrupt_for_mail(&mut self, step: String, desk: &Desk) {
+        if self.is_seen_working(desk).await {
+            self.interrupt(step).await;
+        }
     }
 
     /// Interrupts what it does, at most once for each `step`.

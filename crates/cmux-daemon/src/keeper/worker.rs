@@ -25,6 +25,9 @@ use super::{Desk, Order, Orders};
 /// When a launch is tried again that tmux did not answer to.
 const LAUNCH_AGAIN: Duration = Duration::from_secs(2);
 
+/// What a step begins with by which an agent is interrupted for a message.
+const FOR_MAIL: &str = "interrupt-msg_";
+
 /// What a worker is to do.
 #[derive(Debug)]
 pub(crate) enum Job {
@@ -142,7 +145,10 @@ impl Worker {
             Job::End { agent, run, house } => self.end(&agent, run, house).await,
             Job::Interrupt { run, step } => {
                 if let Some(watch) = self.watch.as_mut().filter(|watch| watch.run == run) {
-                    watch.interrupt(step).await;
+                    match step.starts_with(FOR_MAIL) {
+                        true => watch.interrupt_for_mail(step, &self.desk).await,
+                        false => watch.interrupt(step).await,
+                    }
                 }
             }
             Job::OfferMail { run } => {

@@ -19,6 +19,9 @@ use super::UnderWay;
 /// How often a transcript is searched for that is not there yet.
 const SEARCH_EVERY: Duration = Duration::from_millis(100);
 
+/// How long an agent must have been at what it was told, where nothing else tells that it has read it.
+const WORKED_FOR: Duration = Duration::from_secs(5);
+
 /// Where an agent's conversation is written down.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Whereabouts {
@@ -32,9 +35,13 @@ pub(in super::super) struct Whereabouts {
 /// How far a transcript was read in search of a delivery.
 #[derive(Debug, Default)]
 pub(in super::super) struct Proof {
+    /// Which session it is of.
+    session: Option<String>,
     path: Option<PathBuf>,
     searched_at: Option<Instant>,
     from: Option<u64>,
+    /// Since when its agent has worked, or been at an empty prompt after that, with the ticket taken.
+    worked_at: Option<Instant>,
 }
 
 impl Whereabouts {
@@ -55,7 +62,12 @@ impl Whereabouts {
     }
 
     /// Returns the transcript, if it is there.
-    pub(in super::super) fn find(&self) -> Option<PathBuf> {
+    fn find(&self) -> Option<PathBuf> {
+        self.search().flatten()
+    }
+
+    /// Returns the transcript, or that it is not there, if that can be told.
+    fn search(&self) -> Option<Option<PathBuf>> {
         let known = |place: Place| match place {
             Place::Home => env::var("HOME").ok(),
             Place::State => Some(self.state.display().to_string()),
@@ -76,12 +88,12 @@ impl Whereabouts {
         let found = self.transcript.find(known);
         let found =
             found.inspect_err(|error| debug!(%error, "a transcript could not be looked for"));
-        found.ok().flatten().map(|found| found.path)
+        Some(found.ok()?.map(|found| found.path))
     }
 
     /// Returns whether `delivery` is in the transcript, if that can be told.
     pub(in super::super) fn has(&self, delivery: DeliveryId) -> Option<bool> {
-        let Some(path) = self.find() else { return Some(false) };
+        let Some(path) = self.search()? else { return Some(false) };
         let mut from = 0;
         read(&self.transcript, &path, &mut from, delivery)
     }
@@ -103,8 +115,21 @@ fn read(
         Ok(Looked { used: Used::Unknown, .. }) => None,
         Err(error) => {
             debug!(%error, "a transcript could not be read");
-            Some(false)
+            None
         }
+    }
+}
+
+impl Proof {
+    /// Takes note of whether the agent is seen at what it was told. Returns whether it has been for long
+    /// enough to have read it: what comes back to the prompt does so sooner.
+    pub(super) fn works(&mut self, is_taken: bool, is_working: bool) -> bool {
+        if !is_taken {
+            self.worked_at = None;
+        } else if is_working {
+            self.worked_at.get_or_insert_with(Instant::now);
+        }
+        self.worked_at.is_some_and(|at| at.elapsed() >= WORKED_FOR)
     }
 }
 
@@ -127,15 +152,20 @@ impl Watch {
     pub(super) async fn in_transcript(&self, way: &mut UnderWay) -> Option<bool> {
         let at = self.whereabouts()?;
         let (proof, id) = (&mut way.proof, way.delivery.id);
+        if proof.session.as_ref().is_some_and(|session| *session != at.session) {
+            // Another conversation was begun, which is written down elsewhere.
+            (proof.path, proof.searched_at, proof.from) = (None, None, Some(0));
+        }
+        proof.session = Some(at.session.clone());
         if proof.path.is_none() {
             if proof.searched_at.is_some_and(|it| it.elapsed() < SEARCH_EVERY) {
-                return Some(false);
+                return None;
             }
             proof.searched_at = Some(Instant::now());
             let search = at.clone();
             proof.path = spawn_blocking(move || search.find()).await.ok().flatten();
         }
-        let Some(path) = proof.path.clone() else { return Some(false) };
+        let path = proof.path.clone()?;
         let mut from = proof.from.unwrap_or(way.delivery.mark);
         // What is new is short.
         let told = read(&at.transcript, &path, &mut from, id);

@@ -8,6 +8,7 @@ use cmux_core::kind::{Channel, Unconfirmed};
 use cmux_core::message::Evidence;
 use cmux_core::screen::prompt::{Composer, Whose};
 use cmux_core::screen::{self, Sight};
+use cmux_core::time::Timestamp;
 use cmux_core::witness::judge;
 use cmux_drivers::clock;
 use cmux_drivers::process::foreground;
@@ -25,6 +26,11 @@ const PERSON_FOR_S: u64 = 3;
 
 /// How long apart looks are at least in a person's server, where each is a process.
 const VISIT_APART: Duration = Duration::from_millis(500);
+
+/// Returns the second that a moment is in, since 1970.
+pub(super) fn second(at: Timestamp) -> u64 {
+    u64::try_from(at.0 / 1000).unwrap_or(0)
+}
 
 /// What was done in a pane of a delivery.
 struct Steps<'a> {
@@ -57,6 +63,11 @@ pub(super) struct Seen {
 }
 
 impl Seen {
+    /// Returns whether a person may have typed in the pane from that second on.
+    fn is_touched_since(&self, second: u64) -> bool {
+        self.glance.person_s.is_some_and(|at| at >= second)
+    }
+
     /// Returns what the agent does.
     pub(super) fn doing(&self) -> Option<Doing> {
         self.doing.clone()
@@ -79,6 +90,14 @@ impl Watch {
         self.decide(desk);
         let doing = self.doing_as_seen(&sight);
         Ok(Seen { glance, sight, doing })
+    }
+
+    /// Returns whether the agent is seen to work at this moment, with nobody at its keyboard.
+    pub(in super::super) async fn is_seen_working(&mut self, desk: &Desk) -> bool {
+        let Ok(seen) = self.glance(desk).await else { return false };
+        let look = self.looks(&seen, Holds::Unknown, Ticket::Absent);
+        let is_alone = !look.is_person_here && !look.is_scrolled && !look.is_deaf;
+        seen.doing == Some(Doing::Working) && is_alone
     }
 
     /// Returns what the agent does, if its screen does not speak against it: what is typed goes to the screen.
@@ -122,7 +141,7 @@ impl Watch {
         let holds = match &seen.sight.composer {
             Composer::Absent => Holds::Unknown,
             Composer::Empty => Holds::Nothing,
-            Composer::Holds(_) if self.is_left(&seen.sight.composer) => Holds::Stale,
+            Composer::Holds(_) if self.is_left(seen) => Holds::Stale,
             Composer::Holds(_) => Holds::Other,
         };
         if self.channel == Channel::Api {
@@ -137,9 +156,13 @@ impl Watch {
     }
 
     /// Returns whether what is at the prompt is exactly what is left of a delivery to this life.
-    fn is_left(&self, composer: &Composer) -> bool {
+    fn is_left(&self, seen: &Seen) -> bool {
         let prompt = &self.kind.manifest.eyes.prompt;
-        self.mail.before.iter().any(|it| prompt.whose(composer, &it.text) == Whose::Ours)
+        self.mail.before.iter().any(|it| match prompt.whose(&seen.sight.composer, &it.text) {
+            Whose::Ours => true,
+            Whose::Folded => !seen.is_touched_since(second(it.made_at)),
+            Whose::Unknown | Whose::Nobodys | Whose::Somebodys => false,
+        })
     }
 
     fn steps_of<'a>(&self, delivery: &Delivery, seen: &'a Seen) -> Steps<'a> {
@@ -160,15 +183,17 @@ impl Watch {
         let id = way.delivery.id;
         let ticket = desk.claims.state(id)?;
         let steps = self.steps_of(&way.delivery, seen);
-        let was_pasted = steps.has_any_paste();
+        way.was_pasted |= steps.has_any_paste();
         let prompt = &self.kind.manifest.eyes.prompt;
         let holds = match prompt.whose(&seen.sight.composer, &way.delivery.text) {
             Whose::Unknown => Holds::Unknown,
             Whose::Nobodys => Holds::Nothing,
             Whose::Ours => Holds::Ours,
-            // What is folded is only as long as ours; it is ours if it was pasted.
-            Whose::Folded if was_pasted => Holds::Ours,
-            Whose::Folded | Whose::Somebodys => match self.is_left(&seen.sight.composer) {
+            // What is folded is only as long as ours; it is ours if nobody else can have pasted it.
+            Whose::Folded if steps.is_pasted() && !seen.is_touched_since(way.pasted_s()) => {
+                Holds::Ours
+            }
+            Whose::Folded | Whose::Somebodys => match self.is_left(seen) {
                 true => Holds::Stale,
                 false => Holds::Other,
             },
@@ -193,11 +218,10 @@ impl Watch {
         if let Some(is_used) = self.in_transcript(way).await {
             return is_used.then_some(Evidence::Transcript);
         }
-        let is_working = look.doing == Some(Doing::Working);
+        let is_working = seen.doing == Some(Doing::Working);
         if self.pace().confirm == Confirm::Hook {
-            let is_claimed = look.ticket == Ticket::Claimed;
-            return (is_claimed && is_working && look.holds == Holds::Nothing)
-                .then_some(Evidence::Turn);
+            let is_taken = look.ticket == Ticket::Claimed && look.holds == Holds::Nothing;
+            return way.proof.works(is_taken, is_working).then_some(Evidence::Turn);
         }
         let shown = String::from_utf8_lossy(&seen.glance.screen.content).into_owned();
         let is_shown = shown.contains(&way.delivery.id.to_string());
@@ -217,7 +241,7 @@ impl Watch {
     }
 
     fn looks(&self, seen: &Seen, holds: Holds, ticket: Ticket) -> Look {
-        let now_s = u64::try_from(clock::wall().0 / 1000).unwrap_or(0);
+        let now_s = second(clock::wall());
         let is_person_here =
             seen.glance.person_s.is_some_and(|at| now_s.saturating_sub(at) < PERSON_FOR_S);
         let front = foreground(self.pane_pid);

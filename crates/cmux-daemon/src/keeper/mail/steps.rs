@@ -10,7 +10,7 @@ use cmux_drivers::claims::{Claims, TicketText};
 use cmux_drivers::manifest::Paste;
 use cmux_drivers::process::children;
 use cmux_drivers::tmux::guard::{self, Key, Outcome, Unmet};
-use cmux_drivers::{failpoint, private};
+use cmux_drivers::{clock, failpoint, private};
 use tokio::task::spawn_blocking;
 use tracing::{debug, warn};
 
@@ -29,7 +29,7 @@ impl Watch {
     /// Takes a step after which it is looked anew.
     pub(super) async fn take_step(
         &mut self,
-        way: UnderWay,
+        mut way: UnderWay,
         step: Step,
         look: &Look,
         seen: &Seen,
@@ -55,6 +55,10 @@ impl Watch {
                     }
                 };
                 failpoint::hit("mail.pasted");
+                if pasted {
+                    way.pasted_at = Some(clock::wall());
+                    way.was_pasted = true;
+                }
                 self.mail.soon(if pasted { SOON } else { NOT_DONE });
             }
             Step::Press(number) => {

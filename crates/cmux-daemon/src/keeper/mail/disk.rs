@@ -1,0 +1,79 @@
+//! What of a delivery lies on the disk: what is too long to be typed, and its ticket in the end.
+
+use std::path::Path;
+
+use cmux_core::delivery::Delivery;
+use cmux_core::message::Message;
+use cmux_drivers::mail_file;
+use cmux_store::{messages, projects};
+use tokio::task::spawn_blocking;
+use tracing::warn;
+
+use super::super::desk::Desk;
+use super::UnderWay;
+
+/// Why what is too long to be typed does not lie where its reader finds it.
+#[derive(Debug)]
+pub(super) enum NotFiled {
+    /// The store could not be asked, which may be otherwise soon.
+    Unread(String),
+    /// It cannot be put there.
+    Unwritten(String),
+}
+
+/// Puts what is too long to be typed where its reader finds it, and hears which messages are taken back.
+pub(super) async fn file(way: &mut UnderWay, desk: &Desk) -> Result<(), NotFiled> {
+    let (id, agent) = (way.delivery.id, way.delivery.agent);
+    let found = desk.readers.read(move |view| {
+        let agent = cmux_store::agents::find(view, agent)?;
+        let project = match &agent {
+            Some(agent) => projects::find(view, &agent.project)?,
+            None => None,
+        };
+        let mut found = messages::of_delivery(view, id)?;
+        for message in found.iter_mut().filter(|it| it.body.is_long()) {
+            message.body.text = messages::text_of(view, message.id)?;
+        }
+        Ok((found, project))
+    });
+    let (found, project) = found.await.map_err(|error| NotFiled::Unread(error.to_string()))?;
+    way.is_recalled |= found.iter().any(|message| message.recall.is_some());
+    let long: Vec<Message> = found.into_iter().filter(|it| it.body.is_long()).collect();
+    if !long.is_empty() {
+        let root = project.map(|project| project.root).unwrap_or_default();
+        let written = spawn_blocking(move || {
+            long.iter().try_for_each(|message| {
+                let text = message.body.text.as_deref().unwrap_or_default();
+                mail_file::write(Path::new(&root), message.id, text.as_bytes()).map(|_| ())
+            })
+        });
+        let written = written.await.map_err(|error| NotFiled::Unread(error.to_string()))?;
+        let unwritten = |error| format!("it is too long to be typed, and {error}");
+        written.map_err(|error| NotFiled::Unwritten(unwritten(error)))?;
+    }
+    way.is_filed = true;
+    Ok(())
+}
+
+/// What became of a delivery, as far as its ticket is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Ended {
+    Used,
+    /// It was not read, and a copy of it may still come to the hook.
+    Typed,
+    /// It was not read, and nobody is left who could.
+    Untyped,
+}
+
+/// Puts away the ticket of a delivery that is settled. A copy that may still come is to be known.
+pub(in super::super) async fn put_away(desk: &Desk, delivery: &Delivery, ended: Ended) {
+    let (claims, id, delivery) = (desk.claims.clone(), delivery.id, delivery.clone());
+    let put = spawn_blocking(move || match ended {
+        Ended::Used => claims.settle(&delivery, delivery.attempt > 1),
+        Ended::Typed => Ok(()),
+        Ended::Untyped => claims.forget(id),
+    });
+    if let Ok(Err(error)) = put.await {
+        warn!(%error, "the ticket of {id} could not be put away");
+    }
+}
