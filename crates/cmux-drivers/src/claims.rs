@@ -245,7 +245,20 @@ impl Claims {
         settle(&folder, delivery.id, &delivery.messages, is_repeated)
     }
 
-    /// Takes away all there is of a delivery that was not read.
+    /// Takes away what there is of a delivery that was not read, to a run that goes on. If cmux took the
+    /// ticket, it stays for a while: whoever comes late with the text finds that it is over.
+    pub fn retire(&self, delivery: DeliveryId) -> io::Result<()> {
+        let Some(folder) = self.open()? else { return Ok(()) };
+        for (name, whose) in names_of(&folder, delivery)? {
+            match whose {
+                Whose::Void => touch(&folder, &name)?,
+                Whose::Open | Whose::Claimed { .. } | Whose::Used => remove(&folder, &name)?,
+            }
+        }
+        Ok(fsync(&folder)?)
+    }
+
+    /// Takes away all there is of a delivery that nobody can read any more.
     pub fn forget(&self, delivery: DeliveryId) -> io::Result<()> {
         let Some(folder) = self.open()? else { return Ok(()) };
         for (name, _) in names_of(&folder, delivery)? {
@@ -424,16 +437,21 @@ fn settle(
             Whose::Used => {}
             Whose::Open | Whose::Claimed { .. } | Whose::Void if is_repeated => {
                 renameat(folder, &name, folder, &used)?;
-                let now = Timestamps {
-                    last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
-                    last_modification: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
-                };
-                utimensat(folder, &used, &now, AtFlags::SYMLINK_NOFOLLOW)?;
+                touch(folder, &used)?;
             }
             Whose::Open | Whose::Claimed { .. } | Whose::Void => remove(folder, &name)?,
         }
     }
     Ok(fsync(folder)?)
+}
+
+/// Has the file called `name` be as old as if it were written now.
+fn touch(folder: &OwnedFd, name: &str) -> io::Result<()> {
+    let now = Timestamps {
+        last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
+        last_modification: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
+    };
+    Ok(utimensat(folder, name, &now, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
 fn remove(folder: &OwnedFd, name: &str) -> io::Result<()> {

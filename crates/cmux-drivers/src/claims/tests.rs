@@ -61,6 +61,23 @@ fn what_is_void_is_nobodys_even_if_it_was_never_laid() {
 }
 
 #[test]
+fn one_that_cmux_took_stays_for_whoever_comes_late_and_no_other_does() {
+    let (_folder, claims) = claims();
+    for delivery in 1..=3 {
+        claims.lay(&text(delivery)).unwrap();
+    }
+    assert!(claims.void(id(1)).unwrap());
+    claims.claim(id(2), run(1), text(2).print, event(2)).unwrap();
+    for delivery in 1..=3 {
+        claims.retire(id(delivery)).unwrap();
+    }
+    for (delivery, expected) in [(1, Ticket::Void), (2, Ticket::Absent), (3, Ticket::Absent)] {
+        assert_eq!(claims.state(id(delivery)).unwrap(), expected, "{delivery}");
+    }
+    check(&claims, 1, Err("cmux has taken it back"));
+}
+
+#[test]
 fn only_the_same_text_in_the_same_run_is_ours() {
     let (_folder, claims) = claims();
     claims.lay(&text(1)).unwrap();
