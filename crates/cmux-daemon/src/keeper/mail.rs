@@ -4,6 +4,7 @@
 //! pane which of its steps were done.
 
 mod disk;
+mod left;
 mod lock;
 mod posting;
 mod proof;
@@ -97,6 +98,13 @@ impl Mail {
 
     fn soon(&mut self, after: Duration) {
         self.at = Some(Instant::now() + after);
+    }
+
+    /// Remembers a delivery of which a copy may be left.
+    fn remember(&mut self, delivery: Delivery) {
+        self.before.push(delivery);
+        let many = self.before.len().saturating_sub(BEFORE_MAX);
+        self.before.drain(..many);
     }
 }
 
@@ -214,6 +222,7 @@ impl Watch {
         if self.unsaid.is_some() {
             return self.wait(Waiting::Starting, desk);
         }
+        self.recall_interrupted(seen, desk).await;
         let (look, pace, now) = (self.free_look(seen), self.pace(), self.now());
         match self.mail.offering.next(&look, &pace, now) {
             Offer::Ready => {}
@@ -378,9 +387,7 @@ impl Watch {
         self.mail.offering = Offering::default();
         // One that was typed once and read is nowhere else.
         if !is_used || way.delivery.attempt > 1 {
-            self.mail.before.push(way.delivery);
-            let many = self.mail.before.len().saturating_sub(BEFORE_MAX);
-            self.mail.before.drain(..many);
+            self.mail.remember(way.delivery);
         }
         if self.mail.is_offered {
             self.mail.soon(Duration::ZERO);

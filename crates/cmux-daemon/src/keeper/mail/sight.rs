@@ -58,7 +58,7 @@ impl Steps<'_> {
 /// A look at a pane, and what it says.
 pub(super) struct Seen {
     pub(super) glance: Glance,
-    sight: Sight,
+    pub(super) sight: Sight,
     doing: Option<Doing>,
 }
 
