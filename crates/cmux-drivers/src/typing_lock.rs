@@ -2,16 +2,19 @@
 //!
 //! A paste and Enter into a dialog would answer it. So whoever types holds the lock from the last look until
 //! the text has left, and the hooks that come before a dialog wait for it. The kernel lets go of it when its
-//! holder ends, however it ends.
+//! holder ends, however it ends; what it had told tmux to type may be typed a little later, and until when is
+//! written in the lock.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
+
+use crate::clock;
 
 /// How long a hook waits for the lock. Nobody types for so long.
 pub const WAIT_MAX: Duration = Duration::from_secs(2);
@@ -20,10 +23,20 @@ pub const WAIT_MAX: Duration = Duration::from_secs(2);
 const SOON: Duration = Duration::from_millis(1);
 const LATER: Duration = Duration::from_millis(20);
 
+/// The longest number that is written in a lock, in digits.
+const DIGITS_MAX: u64 = 20;
+
 /// A lock that is held until this is dropped.
 #[derive(Debug)]
 pub struct Held {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Held {
+    /// Nothing that was typed is on its way any more.
+    fn drop(&mut self) {
+        let _ = self.file.set_len(0);
+    }
 }
 
 /// Takes the lock at `path` for whoever types. If somebody has it just now, that is `WouldBlock`.
@@ -38,7 +51,12 @@ pub fn hold(path: &Path) -> io::Result<Held> {
         .open(path)?;
     require_file(&file)?;
     match file.try_lock() {
-        Ok(()) => Ok(Held { _file: file }),
+        Ok(()) => {
+            let until = since_boot() + WAIT_MAX;
+            file.set_len(0)?;
+            (&file).write_all(until.as_millis().to_string().as_bytes())?;
+            Ok(Held { file })
+        }
         Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
         Err(TryLockError::Error(error)) => Err(error),
     }
@@ -56,7 +74,8 @@ pub fn wait(path: &Path, within: Duration) -> io::Result<bool> {
     let mut pause = SOON;
     loop {
         match file.try_lock_shared() {
-            Ok(()) => return Ok(true),
+            Ok(()) if !is_on_its_way(&file) => return Ok(true),
+            Ok(()) => file.unlock()?,
             Err(TryLockError::WouldBlock) => {}
             Err(TryLockError::Error(error)) => return Err(error),
         }
@@ -67,6 +86,20 @@ pub fn wait(path: &Path, within: Duration) -> io::Result<bool> {
         sleep(pause.min(left));
         pause = (pause * 2).min(LATER);
     }
+}
+
+/// Returns whether something that its last holder had typed may still come: it was killed.
+fn is_on_its_way(mut file: &File) -> bool {
+    let mut said = String::new();
+    let read = file.rewind().and_then(|()| file.take(DIGITS_MAX).read_to_string(&mut said));
+    let until: Option<u64> = read.ok().and_then(|_| said.parse().ok());
+    let now = since_boot();
+    // Whatever else is written there keeps nobody waiting.
+    until.map(Duration::from_millis).is_some_and(|until| until > now && until <= now + WAIT_MAX)
+}
+
+fn since_boot() -> Duration {
+    clock::read().since_boot
 }
 
 /// To open a pipe would wait for whoever is at its other end, and a link may lead anywhere.
@@ -124,6 +157,25 @@ mod tests {
         holder.kill().unwrap();
         holder.wait().unwrap();
         assert!(wait(&path, LONG).unwrap());
+    }
+
+    #[test]
+    fn what_a_killed_holder_may_have_typed_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("typing.lock");
+        for (said, is_waited_for) in [
+            ((since_boot() + WAIT_MAX / 2).as_millis().to_string(), true),
+            (since_boot().as_millis().to_string(), false),
+            ((since_boot() + LONG).as_millis().to_string(), false),
+            ("nonsense".to_owned(), false),
+        ] {
+            fs::write(&path, &said).unwrap();
+            assert_eq!(!wait(&path, Duration::ZERO).unwrap(), is_waited_for, "{said}");
+            assert!(wait(&path, LONG).unwrap());
+        }
+        // Whoever lets go of it has nothing on its way.
+        drop(hold(&path).unwrap());
+        assert!(wait(&path, Duration::ZERO).unwrap());
     }
 
     #[test]

@@ -109,6 +109,8 @@ impl Worker {
     pub(super) async fn work(mut self, mut jobs: mpsc::Receiver<Job>) {
         loop {
             let is_over = tokio::select! {
+                // What was told comes before what is typed.
+                biased;
                 job = jobs.recv() => match job {
                     Some(job) => self.take(job).await,
                     None => return,

@@ -192,7 +192,8 @@ fn what_was_left_behind_is_swept_and_what_is_open_or_new_is_not() {
     // Half an hour later.
     claims.sweep(&[id(5)], Timestamp(now.0 + 1_800_000)).unwrap();
     let (open, used) = (format!("{}.ticket", id(5)), format!("{}.used", id(4)));
-    assert_eq!(listed(&claims), [&used, &open, "somebody's", &today]);
+    let void = format!("{}.void", id(2));
+    assert_eq!(listed(&claims), [&void, &used, &open, "somebody's", &today]);
     assert!(claims.ledger(1).unwrap().contains(&message(3)), "what was claimed was read");
     // And two hours.
     claims.sweep(&[id(5)], Timestamp(now.0 + 7_200_000)).unwrap();

@@ -15,12 +15,13 @@ use super::{TmuxError, shorten};
 pub(super) const TYPED: &str = "@cmux_typed";
 
 /// What is asked of the pane besides its screen, in the order in which it is parsed.
-const FIELDS: [&str; 8] = [
+const FIELDS: [&str; 9] = [
     "#{?pane_dead,1,0}",
     "#{pane_pid}",
     "#{?pane_in_mode,1,0}",
     "#{?pane_input_off,1,0}",
     "#{session_activity}",
+    "#{window_activity}",
     "#{s/[^0-9]//:@cmux_typed}",
     "#{s/[\u{1}-\u{1f}\u{7f}]/ /:@cmux_run}",
     "#{s/[\u{1}-\u{1f}\u{7f}]/ /:@cmux_dlv}",
@@ -43,8 +44,10 @@ pub struct Glance {
     pub steps: Vec<String>,
     /// By what it is known again whether a person has typed since.
     pub touch: Touch,
-    /// When a person last typed in it, in seconds since 1970.
+    /// When a person last typed in it, in seconds since 1970, …
     pub person_s: Option<u64>,
+    /// … and when its program last wrote something.
+    pub written_s: u64,
 }
 
 /// When somebody last touched a key, as far as it can concern a pane: in any session that shows it, or by
@@ -75,7 +78,9 @@ pub async fn glance(
 fn parse(reply: &Reply, pane: PaneId) -> Option<Glance> {
     let said = String::from_utf8_lossy(reply.first()).into_owned();
     let fields: Vec<&str> = said.trim_end_matches('\n').split('\t').collect();
-    let [dead, pid, mode, input_off, session, typed, run, steps] = fields[..] else { return None };
+    let [dead, pid, mode, input_off, session, written, typed, run, steps] = fields[..] else {
+        return None;
+    };
     let typed_s = typed.parse().unwrap_or(0);
     let clients = String::from_utf8_lossy(reply.second()).into_owned();
     let client_s = clients.lines().filter_map(|line| at_pane(line, pane)).max();
@@ -89,6 +94,7 @@ fn parse(reply: &Reply, pane: PaneId) -> Option<Glance> {
         steps: steps.split('|').filter(|it| !it.is_empty()).map(ToOwned::to_owned).collect(),
         touch: Touch { session_s: session.parse().ok()?, typed_s },
         person_s: client_s.max(Some(typed_s).filter(|&it| it > 0)),
+        written_s: written.parse().ok()?,
     })
 }
 

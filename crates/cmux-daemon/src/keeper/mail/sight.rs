@@ -24,6 +24,9 @@ use super::UnderWay;
 /// How long after a person's key nothing is typed in their way, in seconds.
 const PERSON_FOR_S: u64 = 3;
 
+/// How long it is waited for the program to answer a person's key, in seconds.
+const UNANSWERED_FOR_S: u64 = 30;
+
 /// How long apart looks are at least in a person's server, where each is a process.
 const VISIT_APART: Duration = Duration::from_millis(500);
 
@@ -242,8 +245,11 @@ impl Watch {
 
     fn looks(&self, seen: &Seen, holds: Holds, ticket: Ticket) -> Look {
         let now_s = second(clock::wall());
+        // What they typed may not be on the screen yet.
+        let is_unanswered = seen.glance.person_s.is_some_and(|at| seen.glance.written_s < at);
+        let here_for_s = if is_unanswered { UNANSWERED_FOR_S } else { PERSON_FOR_S };
         let is_person_here =
-            seen.glance.person_s.is_some_and(|at| now_s.saturating_sub(at) < PERSON_FOR_S);
+            seen.glance.person_s.is_some_and(|at| now_s.saturating_sub(at) < here_for_s);
         let front = foreground(self.pane_pid);
         let is_in_front = !self.is_adopted || front.is_none_or(|it| it == self.process);
         Look {
