@@ -218,10 +218,19 @@ pub fn astray(view: View<'_>) -> Result<Vec<Message>, StoreError> {
 }
 
 /// Returns whether a message waits for `agent`.
-pub fn has_mail(view: View<'_>, agent: AgentId) -> Result<bool, StoreError> {
+pub fn has_queued(view: View<'_>, agent: AgentId) -> Result<bool, StoreError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_queued
                               WHERE to_agent = ?1 AND state = 'queued')";
     Ok(view.db.prepare_cached(sql)?.query_row([agent.to_string()], |row| row.get(0))?)
+}
+
+/// Returns whether a message for `agent` is not over.
+pub fn has_open(view: View<'_>, agent: AgentId) -> Result<bool, StoreError> {
+    let sql = format!(
+        "SELECT EXISTS (SELECT 1 FROM messages INDEXED BY messages_open
+                        WHERE to_agent = ?1 AND {OPEN})"
+    );
+    Ok(view.db.prepare_cached(&sql)?.query_row([agent.to_string()], |row| row.get(0))?)
 }
 
 /// Returns those for `agent` that are not over, in the order in which they were sent.

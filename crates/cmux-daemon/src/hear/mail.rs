@@ -7,15 +7,19 @@ use cmux_core::event::{Actor, Event, What};
 use cmux_core::id::{AgentId, EventId, MessageId, NewIds, RunId};
 use cmux_core::mail::{self, Full, told};
 use cmux_core::message::{BadMessage, Message, MessageState, NewMessage, Recall, Recipient};
+use cmux_core::plan::mail::World;
 use cmux_core::plan::{Action, Subject};
 use cmux_core::report::{Answer, Refused};
 use cmux_core::time::Timestamp;
-use cmux_store::{StoreError, Tx, agents, messages, projects};
+use cmux_store::{StoreError, Tx, agents, deliveries, messages, projects};
 
 pub(super) use self::delivering::{doubt, held, recovered, seen, wanted};
 pub(crate) use self::notices::notify;
 pub(super) use self::notices::{agent_failed, reader_forgotten, webhook_taken};
 use crate::hear::Heard;
+
+/// How many messages of an agent are found to be out of time in one turn.
+const EXPIRED_MAX: u32 = 64;
 
 /// Stores a message. The same key is the same message.
 pub(super) fn send(
@@ -253,12 +257,13 @@ fn answer(message: Message, created: bool) -> Answer {
 }
 
 /// Returns what there is to know of the mail of the agent `id`.
-pub(crate) fn world(
-    tx: &Tx<'_>,
-    id: AgentId,
-    now: Timestamp,
-) -> Result<cmux_core::plan::mail::World, StoreError> {
+pub(crate) fn world(tx: &Tx<'_>, id: AgentId, now: Timestamp) -> Result<World, StoreError> {
     let view = tx.view();
+    let open = deliveries::open_of(view, id)?;
+    // Most agents have no mail at most times, and are planned for often.
+    if !messages::has_open(view, id)? {
+        return Ok(World { open, ..World::default() });
+    }
     let expired = messages::expired(view, id, now, EXPIRED_MAX)?;
     let mut senders = Vec::new();
     for message in &expired {
@@ -269,15 +274,12 @@ pub(crate) fn world(
     // If there were too many for once, the others are looked for again.
     let is_full = expired.len() >= EXPIRED_MAX as usize;
     let next_expiry = if is_full { Some(now) } else { messages::next_expiry(view, id, now)? };
-    Ok(cmux_core::plan::mail::World {
-        has_mail: messages::has_mail(view, id)?,
-        open: cmux_store::deliveries::open_of(view, id)?,
+    Ok(World {
+        has_mail: messages::has_queued(view, id)?,
+        open,
         interrupt: messages::to_interrupt_for(view, id)?,
         expired,
         next_expiry,
         senders,
     })
 }
-
-/// How many messages of an agent are found to be out of time in one turn.
-const EXPIRED_MAX: u32 = 64;

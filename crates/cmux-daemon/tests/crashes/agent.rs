@@ -52,6 +52,11 @@ impl Lives {
         vec![seen(agent, run, Sighting::Cleared)]
     }
 
+    /// Returns whether the process of `run` is there.
+    pub(crate) fn is_up(&self, run: RunId) -> bool {
+        self.left.get(&run) == Some(&true)
+    }
+
     /// The process dies, if there is one.
     fn die(&mut self) -> Vec<Report> {
         self.left.values_mut().for_each(|is_up| *is_up = false);
@@ -78,6 +83,7 @@ impl World {
         match second {
             30 => self.wanted.push(spawn()),
             90 => {
+                self.desk.clear();
                 let told = self.lives.die();
                 self.report(told);
             }
@@ -93,7 +99,7 @@ impl World {
         }
     }
 
-    fn agent(&self) -> AgentId {
+    pub(crate) fn agent(&self) -> AgentId {
         let found = self.read(|view| agents::find_by_name(view, &ProjectId::of("/a"), "WORKER"));
         found.unwrap_or_else(|| panic!("{:?}: there is no agent", self.fault)).id
     }

@@ -3,13 +3,14 @@
 //!
 //! The same short story is told again and again: projects are added, a folder goes and comes back, a
 //! project is forgotten, copies of the store are taken, a script and a browser are let in, webhooks are
-//! delivered, and an agent lives, dies, comes back and is stopped. In each telling one thing goes wrong,
+//! delivered, and an agent lives, reads its mail, dies, comes back and is stopped. In each telling one thing goes wrong,
 //! one thing later than in the telling before, until the story ends before anything could.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod agent;
 mod doors;
+mod mail;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,7 @@ use ulid::Ulid;
 
 use crate::agent::Lives;
 use crate::doors::{create_token, deliver, follow};
+use crate::mail::Desk;
 
 /// How long the story is, in seconds: longer than a copy that was lost is waited for.
 const END_S: i64 = 3_000;
@@ -131,6 +133,7 @@ struct World {
     turns: usize,
     copies: usize,
     lives: Lives,
+    desk: Desk,
     ids: Ids,
 }
 
@@ -159,7 +162,7 @@ impl World {
         World {
             fault,
             went_wrong: false,
-            folder: tempfile::Builder::new().prefix("crashes-").tempdir().unwrap(),
+            folder: folder(),
             now: Timestamp(0),
             folders: ["/a".to_owned(), "/b".to_owned()].into(),
             wanted: Vec::new(),
@@ -174,12 +177,14 @@ impl World {
             turns: 0,
             copies: 0,
             lives: Lives::default(),
+            desk: Desk::default(),
             ids: Ids(1_000),
         }
     }
 
     /// What people and the world do of their own accord.
     fn happen(&mut self, second: i64) {
+        self.happen_to_mail(second);
         let add = |root: &str| Ask::AddProject { root: root.to_owned(), name: None };
         match second {
             5 => self.wanted.push(add("/a")),
@@ -270,7 +275,7 @@ impl World {
             | Action::OfferMail { .. }
             | Action::Deliver { .. }
             | Action::SettleDelivery { .. }
-            | Action::Recall { .. } => Ok(true),
+            | Action::Recall { .. } => mail::is_stored(view, action),
             Action::ForgetAgent { agent } => {
                 Ok(cmux_store::agents::find(view, agent.id)?.is_none())
             }
@@ -317,13 +322,15 @@ impl World {
                 vec![Report::SnapshotDone { snapshot, outcome: Ok(copied) }]
             }
             Action::LaunchAgent { agent, run } => self.lives.launch(&agent, run, self.now),
-            Action::InterruptAgent { .. }
-            | Action::ForgetAgent { .. }
-            | Action::OfferMail { .. }
+            Action::InterruptAgent { .. } | Action::ForgetAgent { .. } => Vec::new(),
+            Action::OfferMail { .. }
             | Action::Deliver { .. }
             | Action::SettleDelivery { .. }
-            | Action::Recall { .. } => Vec::new(),
-            Action::EndAgent { agent, run } => self.lives.end(agent.id, run),
+            | Action::Recall { .. } => self.act_on_mail(action),
+            Action::EndAgent { agent, run } => {
+                self.desk.clear();
+                self.lives.end(agent.id, run)
+            }
             Action::ClearRun { agent, run } => self.lives.clear(agent.id, run),
         };
         self.report(reports);
@@ -357,6 +364,7 @@ impl World {
         self.check_projects();
         self.check_doors();
         self.check_agent();
+        self.check_mail();
         self.check_copies();
         self.check_log();
     }
@@ -433,6 +441,14 @@ impl World {
     fn database(&self) -> PathBuf {
         Path::new(self.folder.path()).join("cmux.db")
     }
+}
+
+/// Returns a folder in memory, if that can be: it is the process that dies here, and not the disk.
+fn folder() -> TempDir {
+    let (mut folder, memory) = (tempfile::Builder::new(), Path::new("/dev/shm"));
+    let folder = folder.prefix("crashes-");
+    let folder = if memory.is_dir() { folder.tempdir_in(memory) } else { folder.tempdir() };
+    folder.unwrap()
 }
 
 fn started() -> Report {
