@@ -30,6 +30,7 @@ use tracing::{debug, warn};
 
 pub(super) use self::disk::{Ended, put_away};
 use self::disk::{NotFiled, file};
+use self::left::Last;
 use self::lock::Lock;
 use self::posting::Posts;
 use self::proof::Proof;
@@ -69,6 +70,8 @@ pub(super) struct Mail {
     hushed_until: Option<Timestamp>,
     /// Deliveries to this life that are settled and of which a copy may be left, the last one last.
     before: Vec<Delivery>,
+    /// The last that the store was asked about.
+    recalled: Option<Last>,
 }
 
 /// A delivery that is being typed.
@@ -222,7 +225,7 @@ impl Watch {
         if self.unsaid.is_some() {
             return self.wait(Waiting::Starting, desk);
         }
-        self.recall_interrupted(seen, desk).await;
+        self.recall_left(seen, desk).await;
         let (look, pace, now) = (self.free_look(seen), self.pace(), self.now());
         match self.mail.offering.next(&look, &pace, now) {
             Offer::Ready => {}
@@ -269,7 +272,9 @@ impl Watch {
         };
         let token = format!("{}-{}-empty-{number}", last.id, last.attempt);
         let keys = self.kind.manifest.keys.empty.clone();
+        failpoint::hit("mail.tidy");
         self.type_keys(&keys, token, seen, &lock).await;
+        failpoint::hit("mail.tidied");
     }
 
     /// Takes steps with a delivery for as long as one look is good for them. Returns it, if it is not settled.

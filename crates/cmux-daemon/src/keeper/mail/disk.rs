@@ -70,7 +70,7 @@ pub(in super::super) async fn put_away(desk: &Desk, delivery: &Delivery, ended: 
     let (claims, id, delivery) = (desk.claims.clone(), delivery.id, delivery.clone());
     let put = spawn_blocking(move || match ended {
         Ended::Used => claims.settle(&delivery, delivery.attempt > 1),
-        Ended::Typed => Ok(()),
+        Ended::Typed => claims.retire(id),
         Ended::Untyped => claims.forget(id),
     });
     if let Ok(Err(error)) = put.await {
