@@ -43,6 +43,19 @@ const STEPS: &[&str] = &[
 const AGAIN: &[&str] =
     &["mail.again", "again.heard", "again.stored", "mail.paste:2", "mail.pasted:2"];
 
+/// Those of one that is taken back while it is typed.
+const CANCELLED: &[&str] = &[
+    "mail.change",
+    "void.renamed",
+    "mail.changed",
+    "mail.empty",
+    "mail.emptied",
+    "mail.done",
+    "unused.heard",
+    "unused.stored",
+    "mail.over",
+];
+
 #[test]
 fn a_daemon_killed_at_any_step_of_a_delivery_has_it_read_once_and_in_order() {
     let mut post = Post::new();
@@ -80,6 +93,44 @@ fn a_daemon_killed_while_it_has_something_typed_again_has_it_read_once_and_in_or
             post.send_as(&name, &body, |new| new.key = Some(key))
         });
         post.arrived(&name, &[&sent[0], &sent[1]]);
+    }
+}
+
+#[test]
+fn a_daemon_killed_while_it_takes_something_back_never_has_it_read() {
+    let mut post = Post::new();
+    // What is typed is seen late, so that there is time to take it back.
+    post.reader("worker", &["late-paste-ms=1500"]);
+    let mut read: Vec<Message> = Vec::new();
+    for step in CANCELLED {
+        post.arm(step);
+        let cancelled = post.send("worker", &format!("cancelled at {step}"));
+        post.wait_until(&cancelled, "typed", |it| it.attempts > 0);
+        let id = cancelled.id.clone();
+        // It may be the end of the daemon before it answers.
+        let _ =
+            post.world.home.ask(|client| async move { client.have_message(&id, "cancel").await });
+        post.strike(step);
+        post.have(&cancelled, "cancel");
+        read.push(post.send("worker", &format!("not cancelled at {step}")));
+        post.wait(&cancelled, MessageState::Cancelled);
+        post.arrived("worker", &read.iter().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_daemon_killed_while_it_tidies_up_after_an_interrupt_holds_nothing_up() {
+    let mut post = Post::new();
+    post.reader("worker", &[]);
+    let mut sent: Vec<Message> = Vec::new();
+    for step in ["mail.tidy", "mail.tidied"] {
+        post.arm(step);
+        sent.push(post.send("worker", &format!("take your time at {step}")));
+        post.wait(&sent[sent.len() - 1], MessageState::Delivered);
+        post.world.in_phase("worker", Phase::Busy);
+        sent.push(post.send_as("worker", "at once", |new| new.interrupt = true));
+        post.strike(step);
+        post.arrived("worker", &sent.iter().collect::<Vec<_>>());
     }
 }
 

@@ -77,9 +77,9 @@ fn two_thousand_messages_under_two_hundred_kills_are_each_read_once_and_in_order
 fn storm(post: &mut Post, dice: &mut Dice, kills: u64, killed: &AtomicU64) {
     for _ in 0..kills {
         let is_ready = dice.below(4) > 0;
-        let daemon = post.world.daemon.take().unwrap();
+        let mut daemon = post.world.daemon.take().unwrap();
         if is_ready {
-            wait_ready(post, &daemon);
+            wait_ready(post, &mut daemon);
         }
         thread::sleep(Duration::from_millis(dice.below(LIVES_MS)));
         daemon.kill();
@@ -87,12 +87,17 @@ fn storm(post: &mut Post, dice: &mut Dice, kills: u64, killed: &AtomicU64) {
         let command = post.world.home.command(&["daemon", "run"]);
         post.world.daemon = Some(Daemon::launch(&post.world.home, command));
     }
-    wait_ready(post, post.world.daemon.as_ref().unwrap());
+    let mut daemon = post.world.daemon.take().unwrap();
+    wait_ready(post, &mut daemon);
+    post.world.daemon = Some(daemon);
 }
 
-fn wait_ready(post: &Post, daemon: &Daemon) {
+fn wait_ready(post: &Post, daemon: &mut Daemon) {
+    let begun = Instant::now();
     eventually("the daemon is ready", || {
         thread::sleep(Duration::from_millis(5));
+        assert_eq!(daemon.ended(), None, "it ended: {}", daemon.said());
+        assert!(begun.elapsed() < PATIENCE / 2, "it does not begin: {}", daemon.said());
         let status = post.world.home.ask(|client| async move { client.daemon().await }).ok()?;
         (status.pid == Some(daemon.pid().cast_unsigned()) && !status.starting).then_some(())
     });
