@@ -38,8 +38,14 @@ fuzz: ## try the API with many more requests than the tests do (CASES=…, SEED=
 # In how many schedules the delivery of mail is tried.
 SCHEDULES ?= 1000000
 
-soak: ## try the delivery of mail in many more schedules than the tests do (SCHEDULES=…)
+# How many messages are sent for real, and how often the daemon is killed meanwhile.
+MESSAGES ?= 10000
+KILLS ?= 1000
+
+soak: ## try the delivery of mail in many more schedules and under many more kills (SCHEDULES=…, MESSAGES=…, KILLS=…)
 	@cd "$(ROOT)" && CMUX_SCHEDULES="$(SCHEDULES)" cargo test --locked --release -p cmux-core --test mail
+	@cd "$(ROOT)" && scripts/prepare test && CMUX_STORM_MESSAGES="$(MESSAGES)" CMUX_STORM_KILLS="$(KILLS)" \
+	cargo test --locked -p cmux --test mail -- --nocapture --test-threads=1 storm::
 
 bench: build ## measure what cmux costs, beside a baseline in the same run
 	@cd "$(ROOT)" && cargo bench --locked -p cmux-daemon --bench append
