@@ -23,7 +23,6 @@ use cmux_core::mail::Waiting;
 use cmux_core::report::{Answer, Report};
 use cmux_core::time::Timestamp;
 use cmux_drivers::failpoint;
-use cmux_store::deliveries;
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 use tracing::{debug, warn};
@@ -64,8 +63,6 @@ pub(super) struct Mail {
     /// How often in a row something was in the way.
     waits: u32,
     offering: Offering,
-    /// Whether it is known what was typed before.
-    is_acquainted: bool,
     /// Until when a question may come up that its hooks have told of.
     hushed_until: Option<Timestamp>,
     /// Deliveries to this life that are settled and of which a copy may be left, the last one last.
@@ -163,7 +160,6 @@ impl Watch {
         if self.starts_by.is_some() {
             return self.mail.soon(WAIT_MAX);
         }
-        self.remember_mail(desk).await;
         let mut way = self.mail.under_way.take();
         if let Some(after) = way.as_mut().and_then(|way| self.lock(way, desk)) {
             self.mail.under_way = way;
@@ -180,27 +176,6 @@ impl Watch {
                 self.wait(Waiting::Tmux, desk);
             }
         }
-    }
-
-    /// Recalls which deliveries to this life may have left a copy behind, once.
-    async fn remember_mail(&mut self, desk: &Desk) {
-        if self.mail.is_acquainted {
-            return;
-        }
-        let (agent, run) = (self.agent, self.run);
-        let limit = u32::try_from(BEFORE_MAX).unwrap_or(u32::MAX);
-        let recent = desk.readers.read(move |view| deliveries::recent_of(view, agent, run, limit));
-        let Ok(recent) = recent.await else { return };
-        let is_left = |it: &Delivery| match it.state {
-            DeliveryState::Unused => true,
-            DeliveryState::Used => it.attempt > 1,
-            DeliveryState::Typing
-            | DeliveryState::Submitted
-            | DeliveryState::Claimed
-            | DeliveryState::InDoubt => false,
-        };
-        self.mail.before = recent.into_iter().rev().filter(is_left).collect();
-        self.mail.is_acquainted = true;
     }
 
     /// Holds the pane's lock while something is typed. Returns when to try again, if it cannot be had now.
