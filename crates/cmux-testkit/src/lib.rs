@@ -15,6 +15,8 @@ pub mod disk;
 #[cfg(feature = "kit")]
 pub mod home;
 #[cfg(feature = "kit")]
+pub mod hostile;
+#[cfg(feature = "kit")]
 pub mod person;
 #[cfg(feature = "kit")]
 pub mod platter;
