@@ -135,7 +135,7 @@ impl PromptShape {
         match composer {
             Composer::Absent => Whose::Unknown,
             Composer::Empty => Whose::Nobodys,
-            Composer::Holds(text) if squeezed(text) == squeezed(ours) => Whose::Ours,
+            Composer::Holds(text) if is_drawn(text, ours) => Whose::Ours,
             Composer::Holds(text) if self.folds.iter().any(|it| it.stands_for(text, ours)) => {
                 Whose::Folded
             }
@@ -160,9 +160,8 @@ impl PromptShape {
         let is_top = |line: &String| line.trim_start().starts_with(['╭', '┌']);
         let top = lines[..bottom].iter().rposition(is_top)?;
         let inside = lines.get(top + 1..bottom)?;
-        let unframed: Option<Vec<&str>> =
-            inside.iter().map(|line| line.trim().strip_prefix('│')?.strip_suffix('│')).collect();
-        let (text, column) = self.marked(unframed?.into_iter())?;
+        let unframed = unframed(inside)?;
+        let (text, column) = self.marked(unframed.iter().map(String::as_str))?;
         let indent = inside.first().map_or(0, |line| indent_of(line)) + 1;
         Some(Prompt { top, end: bottom + 1, text, start: (indent + column, top + 1) })
     }
@@ -204,6 +203,11 @@ impl PromptShape {
         let has_footer = !self.footer.is_empty();
         let inside: Vec<&str> = inside.take_while(|line| has_footer || !is_empty(line)).collect();
         let end = top + inside.len();
+        // Then it may have been left already, and what follows it is the answer.
+        let cursor = screen.cursor.filter(|_| self.has_cursor && !has_footer);
+        if cursor.is_some_and(|(_, line)| !(top..end).contains(&usize::from(line))) {
+            return None;
+        }
         let (text, column) = self.marked(inside.into_iter())?;
         Some(Prompt { top, end, text, start: (column, top) })
     }
@@ -250,9 +254,44 @@ fn last_number(text: &str) -> Option<usize> {
     digits.rfind(|run| !run.is_empty())?.parse().ok()
 }
 
-/// Returns `text` without its blanks.
-fn squeezed(text: &str) -> String {
-    text.chars().filter(|&c| !is_blank(c)).collect()
+/// Returns whether `drawn` is what a terminal shows of `text`. Blanks do not count. A terminal passes over what
+/// it does not know and over marks that are too many, and has marks stand behind the letter that they are with.
+fn is_drawn(drawn: &str, text: &str) -> bool {
+    let mut seen = drawn.chars().filter(|&c| is_letter(c)).peekable();
+    let mut letters = text.chars().filter(|&c| is_letter(c));
+    let is_in_order =
+        letters.all(|letter| seen.next_if_eq(&letter).is_some() || !letter.is_ascii());
+    let mut marks = marks(text).into_iter();
+    is_in_order
+        && seen.next().is_none()
+        && self::marks(drawn).iter().all(|it| marks.any(|of| of == *it))
+}
+
+fn is_letter(c: char) -> bool {
+    !is_blank(c) && (c.is_ascii() || c.is_alphanumeric())
+}
+
+/// Returns all that is no letter and no blank, sorted.
+fn marks(text: &str) -> Vec<char> {
+    let mut marks: Vec<char> = text.chars().filter(|&c| !is_blank(c) && !is_letter(c)).collect();
+    marks.sort_unstable();
+    marks
+}
+
+/// Returns the lines in a box without its edges. The right one may be on a line of its own: a CLI and its
+/// terminal do not always agree how wide a letter is.
+fn unframed(lines: &[String]) -> Option<Vec<String>> {
+    let mut all: Vec<String> = Vec::new();
+    let mut lines = lines.iter().map(|line| line.trim());
+    while let Some(line) = lines.next() {
+        let line = line.strip_prefix('│')?;
+        let line = match line.strip_suffix('│') {
+            Some(line) => line.to_owned(),
+            None => format!("{line}{}", lines.next()?.strip_suffix('│')?),
+        };
+        all.push(line);
+    }
+    Some(all)
 }
 
 fn is_empty(line: &str) -> bool {

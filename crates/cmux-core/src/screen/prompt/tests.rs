@@ -22,6 +22,9 @@ fn a_prompt_in_a_box_is_found_with_its_text() {
     check(BOX, "╭──────╮\n│ ❯ a  │\n│   b  │\n╰──────╯", &holds("a  \n   b"));
     check(BOX, "╭──────╮\n│ text │\n╰──────╯", &Composer::Absent);
     check(BOX, "╭──────╮\n│ ❯ torn\n╰──────╯", &Composer::Absent);
+    check(BOX, "╭──────╮\n│ ❯ torn\n│   b  │\n│ torn\n╰──────╯", &Composer::Absent);
+    // What is wider than its CLI takes it for.
+    check(BOX, "╭──────╮\n│ ❯ ｗ │\n│   b\n │\n│   cd\ne│\n╰──────╯", &holds("ｗ \n   b\n   cde"));
 }
 
 #[test]
@@ -41,6 +44,39 @@ fn a_prompt_behind_a_mark_ends_where_its_footer_begins() {
     check(MARK, "❯ quoted\n\n• and more that follows it\n  and more\n  and more", &holds_all());
     check(MARK, "    ❯ far in\n  model default · /repo", &Composer::Absent);
     check(MARK, "❯x\n  model default · /repo", &Composer::Absent);
+}
+
+#[test]
+fn a_mark_without_a_footer_is_no_prompt_once_the_cursor_has_left_it() {
+    let shape = PromptShape { footer: Vec::new(), has_cursor: true, ..shape(Frame::Mark) };
+    for (cursor, is_found) in [
+        (None, true),
+        (Some((7, 1)), true),
+        (Some((3, 2)), true),
+        (Some((0, 3)), false),
+        (Some((0, 0)), false),
+    ] {
+        let screen = Screen { cursor, ..Screen::of("hello\n❯ fix it\nand") };
+        assert_eq!(shape.find(&screen).is_some(), is_found, "{cursor:?}");
+    }
+}
+
+#[test]
+fn what_a_terminal_does_not_draw_is_not_missed() {
+    let ours = "[cmux dlv_1 from a]\nä\u{200b}o\u{300}\u{301}\u{302} \u{10fffe}日";
+    for (text, expected) in [
+        (ours, Whose::Ours),
+        ("[cmux dlv_1 from a] äo\u{300}\u{301} 日", Whose::Ours),
+        ("[cmux dlv_1 from a] äo\u{300}\u{200b} 日", Whose::Ours),
+        ("[cmux dlv_1 from a] äo\u{300}\u{300} 日", Whose::Somebodys),
+        ("[cmux dlv_1 from a] ä 日", Whose::Somebodys),
+        ("[cmux dlv_1 from a] äo日ö", Whose::Somebodys),
+        ("ö[cmux dlv_1 from a] äo日", Whose::Somebodys),
+        ("[cmux dlv_1 from a] 日äo", Whose::Somebodys),
+    ] {
+        let composer = Composer::Holds(text.to_owned());
+        assert_eq!(shape(Frame::Rules).whose(&composer, ours), expected, "{text}");
+    }
 }
 
 #[test]
