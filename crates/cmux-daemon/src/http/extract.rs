@@ -141,7 +141,14 @@ fn understand<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Oops> {
         return Err(bad("the body must be a JSON object: `{…}`".to_owned()));
     }
     // Depth is limited by the parser itself.
-    serde_json::from_slice(bytes).map_err(|error| bad(format!("the body does not fit: {error}")))
+    serde_json::from_slice(bytes).map_err(|error| {
+        let said = error.to_string();
+        let hint = match said.contains("hex escape") {
+            true => ". Half of a surrogate pair, as `\\ud800` by itself, is no letter",
+            false => "",
+        };
+        bad(format!("the body does not fit: {said}{hint}"))
+    })
 }
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
