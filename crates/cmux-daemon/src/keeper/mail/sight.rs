@@ -228,7 +228,8 @@ impl Watch {
         }
         let shown = String::from_utf8_lossy(&seen.glance.screen.content).into_owned();
         let is_shown = shown.contains(&way.delivery.id.to_string());
-        let is_left = look.presses > 0 && look.holds == Holds::Nothing;
+        // Not every CLI shows its prompt while it works.
+        let is_left = look.presses > 0 && matches!(look.holds, Holds::Nothing | Holds::Unknown);
         (is_left && is_shown && is_working).then_some(Evidence::Screen)
     }
 
