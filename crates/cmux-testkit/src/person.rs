@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::wait::eventually;
 
-/// How the person's own session is called in the server that they look at.
+/// What the name of a person's own session begins with in the server that they look at.
 const VIEW: &str = "view-person";
 
 /// Somebody who looks at a pane of a tmux server, by a client of their own.
@@ -16,7 +16,7 @@ pub struct Person {
     /// The terminal that they sit at: another tmux server.
     terminal: PathBuf,
     server: PathBuf,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Person {
@@ -28,13 +28,13 @@ impl Person {
     #[must_use]
     pub fn at(server: &Path, session: &str, pane: &str) -> Person {
         let folder = tempfile::Builder::new().prefix("cmux-p").tempdir().expect("a folder");
-        let person = Person {
-            terminal: folder.path().join("t"),
-            server: server.to_owned(),
-            _folder: folder,
-        };
+        let person =
+            Person { terminal: folder.path().join("t"), server: server.to_owned(), folder };
+        // There may be more than one person.
+        let own = person.folder.path().file_name().unwrap_or_default().to_string_lossy();
+        let view = format!("{VIEW}-{}", own.trim_start_matches("cmux-"));
         let look = format!(
-            "env -u TMUX tmux -S '{}' new-session -t '={session}' -s {VIEW} ';' set-option status off \
+            "env -u TMUX tmux -S '{}' new-session -t '={session}' -s {view} ';' set-option status off \
              ';' select-window -t '{pane}'",
             server.display()
         );
@@ -43,7 +43,7 @@ impl Person {
         eventually("the person sees the pane", || {
             let clients =
                 person.tmux(&person.server, &["list-clients", "-F", "#{session_name} #{pane_id}"]);
-            clients.lines().any(|line| line == format!("{VIEW} {pane}")).then_some(())
+            clients.lines().any(|line| line == format!("{view} {pane}")).then_some(())
         });
         person
     }

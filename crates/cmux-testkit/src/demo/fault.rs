@@ -95,6 +95,8 @@ pub(crate) struct Faults {
     pub(crate) late_answer: Vec<(String, u64)>,
     /// Other work asks for a permission then, once.
     pub(crate) dialog_after: Option<Moment>,
+    /// Other work asks for one so long after each such key.
+    pub(crate) dialogs_after: Option<(Moment, u64)>,
     /// Other work asks for one again and again while it rests.
     pub(crate) dialogs_every_ms: u64,
     /// The first prompt comes back.
@@ -115,6 +117,7 @@ const NAMES: &[&str] = &[
     "crash",
     "deaf-ms",
     "dialog-after",
+    "dialogs-after",
     "dialogs-every-ms",
     "draft",
     "drop-enters",
@@ -165,6 +168,7 @@ impl Faults {
             "kill-hook" => self.killed_hook.push(of_event(name, value)?),
             "late-answer" => self.late_answer.push(of_event(name, value)?),
             "dialog-after" => self.dialog_after = Some(moment(name, value)?),
+            "dialogs-after" => self.dialogs_after = Some(after_each(name, value)?),
             "dialogs-every-ms" => self.dialogs_every_ms = number()?,
             "late-paste-ms" => self.late_paste_ms = number()?,
             "stale-after" => self.stale_after = Some(moment(name, value)?),
@@ -239,6 +243,15 @@ fn moment(name: &str, value: &str) -> Result<Moment, String> {
     }
 }
 
+/// Returns the key and the time after it that are written as `KEY:MS`.
+fn after_each(name: &str, value: &str) -> Result<(Moment, u64), String> {
+    let (key, ms) = of_event(name, value)?;
+    match moment(name, &key)? {
+        key @ (Moment::Paste | Moment::Enter) => Ok((key, ms)),
+        Moment::At(_) => Err(format!("the fault `{name}` needs `paste:MS` or `enter:MS`")),
+    }
+}
+
 fn number(name: &str, value: &str) -> Result<u64, String> {
     value
         .parse()
@@ -289,6 +302,7 @@ mod tests {
             ("crash=now", "`hooked` or `recorded`"),
             ("take-back=now", "`hooking` or `hooked`"),
             ("dialog-after", "`paste`, `enter` or a number"),
+            ("dialogs-after=5:5", "`paste:MS` or `enter:MS`"),
             ("kill-hook=Stop", "`kill-hook=Stop:100`"),
             ("late-hook=Stop:x", "`late-hook=Stop:100`"),
         ] {
@@ -316,6 +330,8 @@ mod tests {
             (Some(7), None)
         );
         assert_eq!(faults.take_back, Some(TakeBack::Hooked));
+        faults.add("dialogs-after=enter:8").unwrap();
+        assert_eq!(faults.dialogs_after, Some((Moment::Enter, 8)));
     }
 
     #[test]

@@ -199,6 +199,8 @@ pub(crate) struct Session {
     /// What other work asks for, and when it does so next.
     aside: Option<Aside>,
     aside_at: Option<u64>,
+    /// When it asks for something because of a key.
+    aside_after: Option<u64>,
     said: Vec<Said>,
     effects: Vec<Effect>,
 }
@@ -224,6 +226,7 @@ impl Session {
             idle_notice_at: None,
             aside: None,
             aside_at: Some(setup.faults.dialogs_every_ms),
+            aside_after: None,
             said: resumed.said,
             effects: Vec::new(),
             setup,
@@ -361,7 +364,7 @@ impl Session {
         } else {
             self.take_key(key, now);
         }
-        moment.into_iter().for_each(|moment| self.reach(moment));
+        moment.into_iter().for_each(|moment| self.reach(moment, now));
     }
 
     fn take_key(&mut self, key: Key, now: u64) {

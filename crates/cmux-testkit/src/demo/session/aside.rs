@@ -20,10 +20,15 @@ pub(super) enum Aside {
 
 impl Session {
     /// Takes that a moment has come. If something was to be asked then, it is.
-    pub(super) fn reach(&mut self, moment: Moment) {
+    pub(super) fn reach(&mut self, moment: Moment, now: u64) {
         if self.setup.faults.dialog_after == Some(moment) {
             self.setup.faults.dialog_after = None;
             self.ask_aside();
+        }
+        if let Some((each, after_ms)) = self.setup.faults.dialogs_after
+            && each == moment
+        {
+            self.aside_after = Some(now + after_ms);
         }
     }
 
@@ -33,7 +38,11 @@ impl Session {
             && at <= now
             && !matches!(self.phase, Phase::Trust(_))
         {
-            self.reach(moment);
+            self.reach(moment, now);
+        }
+        if self.aside_after.is_some_and(|at| at <= now) {
+            self.aside_after = None;
+            self.ask_aside();
         }
         if self.next_aside(now).is_some_and(|at| at <= now) {
             self.aside_at = None;
@@ -47,7 +56,7 @@ impl Session {
             Some(Moment::At(at)) if !matches!(self.phase, Phase::Trust(_)) => Some(at),
             Some(Moment::At(_) | Moment::Paste | Moment::Enter) | None => None,
         };
-        [once, self.next_aside(now)].into_iter().flatten().min()
+        [once, self.aside_after, self.next_aside(now)].into_iter().flatten().min()
     }
 
     /// Returns when other work asks for something that does so again and again while the agent rests.
