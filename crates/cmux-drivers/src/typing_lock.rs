@@ -3,12 +3,13 @@
 //! A paste and Enter into a dialog would answer it. So whoever types holds the lock from the last look until
 //! the text has left, and the hooks that come before a dialog wait for it. The kernel lets go of it when its
 //! holder ends, however it ends; what it had told tmux to type may be typed a little later, and until when is
-//! written in the lock.
+//! written in the lock. A dialog is not there yet when its hook goes on: the hook leaves a mark beside the lock,
+//! and for a while nobody types.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,9 @@ use crate::clock;
 
 /// How long a hook waits for the lock. Nobody types for so long.
 pub const WAIT_MAX: Duration = Duration::from_secs(2);
+
+/// How long after its hook a dialog may still come.
+const NEAR_FOR: Duration = Duration::from_secs(2);
 
 /// How soon the lock is looked at again: first, and at the most.
 const SOON: Duration = Duration::from_millis(1);
@@ -62,11 +66,53 @@ pub fn hold(path: &Path) -> io::Result<Held> {
     }
 }
 
-/// Waits until nobody types at the pane whose lock is at `path`. Returns whether that came `within` the time.
+/// Returns whether a dialog may be about to open at the pane whose lock is at `path`. To be asked by whoever
+/// holds it.
+pub fn is_dialog_near(path: &Path) -> bool {
+    let Ok(about) = fs::symlink_metadata(mark_of(path)) else { return false };
+    let age = about.modified().ok().and_then(|at| at.elapsed().ok());
+    age.is_none_or(|age| age < NEAR_FOR)
+}
+
+/// Takes the mark away: nothing is asked any more.
+pub fn rest(path: &Path) -> io::Result<()> {
+    match fs::remove_file(mark_of(path)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Leaves a mark that a dialog may open now.
+fn mark(path: &Path) -> io::Result<()> {
+    let mark = mark_of(path);
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600).custom_flags(flags());
+    match options.open(&mark) {
+        // Nobody is there to type.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        // Written, so that it is as new as what is asked.
+        file => file?.write_all(b"?"),
+    }
+}
+
+fn mark_of(path: &Path) -> PathBuf {
+    path.with_extension("asks")
+}
+
+/// Waits until nobody types at the pane whose lock is at `path`, and leaves a mark that a dialog may open now.
+/// Returns whether that came `within` the time.
 pub fn wait(path: &Path, within: Duration) -> io::Result<bool> {
+    let is_free = wait_for(path, within);
+    // Whoever takes the lock after this finds the mark.
+    mark(path)?;
+    is_free.map(|(is_free, _shared)| is_free)
+}
+
+/// Waits until nobody types. Returns whether that came in time, with what keeps others from it.
+fn wait_for(path: &Path, within: Duration) -> io::Result<(bool, Option<File>)> {
     let file = match OpenOptions::new().read(true).custom_flags(flags()).open(path) {
         // Nobody has ever typed there.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((true, None)),
         file => file?,
     };
     require_file(&file)?;
@@ -74,14 +120,14 @@ pub fn wait(path: &Path, within: Duration) -> io::Result<bool> {
     let mut pause = SOON;
     loop {
         match file.try_lock_shared() {
-            Ok(()) if !is_on_its_way(&file) => return Ok(true),
+            Ok(()) if !is_on_its_way(&file) => return Ok((true, Some(file))),
             Ok(()) => file.unlock()?,
             Err(TryLockError::WouldBlock) => {}
             Err(TryLockError::Error(error)) => return Err(error),
         }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Ok(false);
+            return Ok((false, None));
         }
         sleep(pause.min(left));
         pause = (pause * 2).min(LATER);
@@ -116,7 +162,6 @@ fn require_file(file: &File) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::os::unix::fs::symlink;
     use std::process::{Command, Stdio};
     use std::thread;
@@ -131,10 +176,11 @@ mod tests {
     fn whoever_waits_goes_on_when_it_is_let_go_of() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("typing.lock");
-        assert!(wait(&path, Duration::ZERO).unwrap(), "nobody ever typed");
         let held = hold(&path).unwrap();
+        assert!(!is_dialog_near(&path));
         assert_eq!(hold(&path).unwrap_err().kind(), io::ErrorKind::WouldBlock);
         assert!(!wait(&path, Duration::from_millis(5)).unwrap());
+        assert!(is_dialog_near(&path), "it waits no longer");
         thread::scope(|scope| {
             let waits = scope.spawn(|| wait(&path, LONG).unwrap());
             drop(held);
@@ -143,6 +189,22 @@ mod tests {
         // Nobody who waited keeps it.
         drop(hold(&path).unwrap());
         assert!(wait(&path, Duration::ZERO).unwrap());
+    }
+
+    #[test]
+    fn whoever_goes_on_leaves_a_mark_and_it_fades_or_is_taken_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("typing.lock");
+        rest(&path).unwrap();
+        assert!(!is_dialog_near(&path));
+        assert!(wait(&path, Duration::ZERO).unwrap(), "nobody ever typed");
+        assert!(is_dialog_near(&path));
+        rest(&path).unwrap();
+        assert!(!is_dialog_near(&path));
+        assert!(wait(&path, Duration::ZERO).unwrap());
+        drop(hold(&path).unwrap());
+        eventually("the mark fades", || (!is_dialog_near(&path)).then_some(()));
+        assert!(wait(&folder.path().join("gone/typing.lock"), LONG).unwrap());
     }
 
     #[test]

@@ -13,7 +13,6 @@ mod steps;
 
 use std::time::Duration;
 
-use cmux_core::agent::Doing;
 use cmux_core::delivery::{
     Delivery, DeliveryState, Offer, Offering, Sighted, Step, Ticket, Typing, Unused,
 };
@@ -45,9 +44,6 @@ const WAIT_MAX: Duration = Duration::from_secs(1);
 /// How soon to try again what the disk or the kernel would not take.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// How long a question may take to be on the screen after a hook has told of what it is about.
-const HUSH: Duration = Duration::from_secs(3);
-
 /// How many deliveries are remembered of which a copy may be left.
 const BEFORE_MAX: usize = 4;
 
@@ -63,8 +59,6 @@ pub(super) struct Mail {
     /// How often in a row something was in the way.
     waits: u32,
     offering: Offering,
-    /// Until when a question may come up that its hooks have told of.
-    hushed_until: Option<Timestamp>,
     /// Deliveries to this life that are settled and of which a copy may be left, the last one last.
     before: Vec<Delivery>,
     /// The last that the store was asked about.
@@ -133,14 +127,6 @@ impl Watch {
             way.is_recalled = true;
             self.mail.soon(Duration::ZERO);
         }
-    }
-
-    /// Hears that it is about to do something for which it may have to ask: what is typed then could answer.
-    pub(super) fn hush_mail(&mut self, doing: &Doing, at: Timestamp) {
-        self.mail.hushed_until = match doing {
-            Doing::Working | Doing::Asking { .. } => Some(at + HUSH),
-            Doing::AtPrompt | Doing::Limited { .. } => None,
-        };
     }
 
     /// Looks at once, if there is mail: something has happened.

@@ -323,7 +323,6 @@ impl Watch {
         let by_hooks = stored.word.filter(|word| rank == Some(usize::from(word.rank)));
         if let (Some(word), Some(doing)) = (by_hooks, doing.clone()) {
             let (witness, at) = (Witness::Hooks, word.at);
-            self.hush_mail(&doing, at);
             self.statements.hear(Said { witness, doing, rule: None, line: None, at });
         }
         if matches!(doing, Some(Doing::AtPrompt | Doing::Working | Doing::Limited { .. })) {

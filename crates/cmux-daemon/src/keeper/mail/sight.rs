@@ -14,6 +14,7 @@ use cmux_drivers::clock;
 use cmux_drivers::process::foreground;
 use cmux_drivers::tmux::TmuxError;
 use cmux_drivers::tmux::glance::{self, Glance};
+use cmux_drivers::typing_lock::is_dialog_near;
 
 use super::super::desk::Desk;
 use super::super::house::ANSWER_WITHIN;
@@ -34,6 +35,9 @@ const VISIT_APART: Duration = Duration::from_millis(500);
 pub(super) fn second(at: Timestamp) -> u64 {
     u64::try_from(at.0 / 1000).unwrap_or(0)
 }
+
+/// What a dialog asks for that is about to open.
+const NEAR: &str = "permission";
 
 /// What was done in a pane of a delivery.
 struct Steps<'a> {
@@ -91,7 +95,12 @@ impl Watch {
         self.ask_cli(desk);
         self.hear(&sight, now);
         self.decide(desk);
-        let doing = self.doing_as_seen(&sight);
+        // A hook has gone on, and what it asks for is not drawn yet.
+        let is_near = is_dialog_near(&desk.home.typing_lock(&self.run.to_string()));
+        let doing = match self.doing_as_seen(&sight) {
+            Some(Doing::AtPrompt) if is_near => Some(Doing::Asking { what: NEAR.to_owned() }),
+            doing => doing,
+        };
         Ok(Seen { glance, sight, doing })
     }
 
@@ -233,17 +242,6 @@ impl Watch {
         (is_left && is_shown && is_working).then_some(Evidence::Screen)
     }
 
-    /// Returns what it does, if its hooks have not just told that it is about to do something.
-    fn unless_hushed(&self, doing: Option<Doing>) -> Option<Doing> {
-        let is_hushed = self.mail.hushed_until.is_some_and(|until| self.now() < until);
-        doing.map(|doing| match doing {
-            Doing::AtPrompt if is_hushed => Doing::Working,
-            Doing::AtPrompt | Doing::Working | Doing::Asking { .. } | Doing::Limited { .. } => {
-                doing
-            }
-        })
-    }
-
     fn looks(&self, seen: &Seen, holds: Holds, ticket: Ticket) -> Look {
         let now_s = second(clock::wall());
         // What they typed may not be on the screen yet.
@@ -261,7 +259,7 @@ impl Watch {
             presses: 0,
             empties: 0,
             holds,
-            doing: self.unless_hushed(seen.doing.clone()),
+            doing: seen.doing.clone(),
             is_person_here,
             is_scrolled: seen.glance.is_in_mode,
             is_deaf: seen.glance.is_input_off,

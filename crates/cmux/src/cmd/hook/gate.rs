@@ -44,12 +44,15 @@ impl Passage {
             Meaning::ToolBegan { .. } | Meaning::Asking { .. } => {
                 Passage::Dialog { lock: caller.home().typing_lock(&caller.run) }
             }
+            Meaning::TurnEnded { .. } | Meaning::TurnFailed => {
+                // What cannot be taken away fades.
+                let _ = typing_lock::rest(&caller.home().typing_lock(&caller.run));
+                Passage::Free
+            }
             Meaning::Prompted
             | Meaning::SessionBegan { .. }
             | Meaning::SessionEnded
             | Meaning::ToolEnded { .. }
-            | Meaning::TurnEnded { .. }
-            | Meaning::TurnFailed
             | Meaning::Limited { .. }
             | Meaning::SubagentBegan
             | Meaning::SubagentEnded
