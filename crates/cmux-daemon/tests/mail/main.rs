@@ -428,6 +428,20 @@ fn mail_that_nobody_waits_for_is_forgotten_after_ninety_days() {
 }
 
 #[test]
+fn what_waits_is_offered_as_soon_as_what_was_before_it_is_settled() {
+    for seen in [Sighted::Used(Evidence::Turn), Sighted::Unused(Unused::Recalled)] {
+        let mut house = House::new();
+        let (id, run) = house.agent(new_agent("worker"));
+        house.send(new(id, "a"));
+        let made = house.take(id, run).unwrap();
+        house.send(new(id, "b"));
+        house.actions.clear();
+        house.sight(&made, seen.clone());
+        assert_eq!(house.actions, [Action::OfferMail { agent: id, run }], "{seen:?}");
+    }
+}
+
+#[test]
 fn an_actor_cancels_in_their_own_name() {
     let mut house = House::new();
     let (id, _) = house.agent(new_agent("worker"));
