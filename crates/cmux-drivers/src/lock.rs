@@ -7,6 +7,8 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use cmux_core::time::Timestamp;
 
@@ -49,6 +51,11 @@ impl Role {
     }
 }
 
+/// How long the lock of somebody who was killed may still be held, by a process that they were about to start
+/// and that has not let go of it yet; and how often it is looked.
+const LINGERS: Duration = Duration::from_secs(2);
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
 /// Why a lock could not be taken.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
@@ -68,13 +75,20 @@ impl Lock {
             .truncate(false)
             .mode(0o600)
             .open(path)?;
-        match file.try_lock() {
-            Ok(()) => Ok(Lock { file }),
-            Err(TryLockError::WouldBlock) => {
-                let note = fs::read_to_string(path).unwrap_or_default();
-                Err(LockError::Held { holder: read_note(&note, &place(&file)?) })
+        let begun = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Lock { file }),
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(error)) => return Err(error.into()),
             }
-            Err(TryLockError::Error(error)) => Err(error.into()),
+            let note = fs::read_to_string(path).unwrap_or_default();
+            let holder = read_note(&note, &place(&file)?);
+            let is_killed = holder.as_ref().is_some_and(|holder| !holder.process.is_alive());
+            if !is_killed || begun.elapsed() >= LINGERS {
+                return Err(LockError::Held { holder });
+            }
+            thread::sleep(LOOK_EVERY);
         }
     }
 
@@ -152,6 +166,8 @@ fn boot_id() -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::process::{Command, Stdio};
+
     use super::*;
 
     #[test]
@@ -174,6 +190,25 @@ mod tests {
         assert_eq!(holder(&path).unwrap(), Some(me));
         drop(lock);
         assert_eq!(holder(&path).unwrap(), None);
+        assert!(Lock::take(&path).is_ok());
+    }
+
+    #[test]
+    fn whoever_comes_after_somebody_was_killed_waits_for_what_they_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        let process = Process::find(child.id()).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let mut lock = Lock::take(&path).unwrap();
+        let (role, since, version) = (Role::Daemon, Timestamp(5), "0.1".to_owned());
+        lock.note(&Holder { role, process, since, version, port: None }).unwrap();
+        // Another who has the same file open holds the lock, too.
+        let left = lock.file.try_clone().unwrap();
+        std::mem::forget(lock);
+        assert!(matches!(Lock::take(&path), Err(LockError::Held { holder: Some(_) })));
+        left.unlock().unwrap();
         assert!(Lock::take(&path).is_ok());
     }
 
