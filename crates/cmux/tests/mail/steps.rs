@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use cmux_testkit::wait::eventually;
 use cmux_wire::agent::Phase;
 use cmux_wire::message::{Message, MessageState};
 
@@ -25,12 +26,6 @@ const STEPS: &[&str] = &[
     "mail.pasted",
     "mail.press",
     "mail.pressed",
-    "mail.tell",
-    "submitted.heard",
-    "submitted.stored",
-    "mail.tell:2",
-    "claimed.heard",
-    "claimed.stored",
     "mail.done",
     "used.heard",
     "used.stored",
@@ -38,6 +33,19 @@ const STEPS: &[&str] = &[
     "settle.noted",
     "mail.over",
 ];
+
+/// Those that are passed over if its reader is faster than whoever looks.
+const SEEN: &[&str] = &[
+    "mail.tell",
+    "submitted.heard",
+    "submitted.stored",
+    "mail.tell:2",
+    "claimed.heard",
+    "claimed.stored",
+];
+
+/// How often it is tried to have such a step taken.
+const TRIES: u32 = 5;
 
 /// Those of one that has to be typed again, as its reader did not hear the first.
 const AGAIN: &[&str] =
@@ -73,6 +81,28 @@ fn a_daemon_killed_at_any_step_of_a_delivery_has_it_read_once_and_in_order() {
             sent.push(post.send_as("worker", body, |new| new.key = Some(key.clone())));
         }
         post.arrived("worker", &sent.iter().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_daemon_killed_while_it_tells_how_far_something_came_has_it_read_once_and_in_order() {
+    let mut post = Post::new();
+    // Its hook begins late, and is heard late.
+    let slow = ["late-hook=UserPromptSubmit:500", "late-answer=UserPromptSubmit:500"];
+    post.reader("worker", &slow);
+    let mut sent: Vec<Message> = Vec::new();
+    for step in SEEN {
+        let is_struck = (0..TRIES).any(|_| {
+            post.arm(step);
+            let first = sent.len();
+            for body in ["one", "two\nlines"] {
+                sent.extend(send_until_taken(&mut post, &format!("{body} at {step}"), sent.len()));
+            }
+            let is_struck = is_struck(&mut post, &sent[first..]);
+            post.arrived("worker", &sent.iter().collect::<Vec<_>>());
+            is_struck
+        });
+        assert!(is_struck, "it never came to {step}");
     }
 }
 
@@ -151,6 +181,34 @@ fn a_hook_killed_before_or_after_its_claim_has_its_prompt_read_once_and_in_order
         assert!(!file.exists(), "no hook came to {place}");
         assert_eq!(post.message(&sent[0].id).state, MessageState::Delivered);
     }
+}
+
+/// Sends the message of this number, and again to the next daemon if it was the end of this one.
+fn send_until_taken(post: &mut Post, body: &str, number: usize) -> Option<Message> {
+    let mut new = new_message(&post.world.project, "worker", body);
+    new.key = Some(number.to_string());
+    let again = new.clone();
+    let sent = post.world.home.ask(|client| async move { client.send_message(&new).await });
+    sent.ok().or_else(|| {
+        post.strike("this");
+        post.world.home.ask(|client| async move { client.send_message(&again).await }).ok()
+    })
+}
+
+/// Waits until the daemon is killed, and starts another, or until these messages are read without that. Returns
+/// whether it was killed.
+fn is_struck(post: &mut Post, sent: &[Message]) -> bool {
+    let mut daemon = post.world.daemon.take().unwrap();
+    let is_over = eventually("it is killed or they are read", || {
+        let is_read = sent.iter().all(|message| {
+            let id = message.id.clone();
+            let now = post.world.home.ask(|client| async move { client.message(&id).await });
+            now.is_ok_and(|it| it.state == MessageState::Delivered)
+        });
+        daemon.ended().map(|_| true).or(is_read.then_some(false))
+    });
+    post.world.daemon = Some(if is_over { post.world.home.daemon() } else { daemon });
+    is_over
 }
 
 /// Sends a message, which may be the end of the daemon before it answers.
