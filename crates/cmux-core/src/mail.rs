@@ -164,6 +164,23 @@ pub fn admit(new: &NewMessage, of_sender: Load, of_all: Load) -> Result<(), Full
     Ok(())
 }
 
+/// Returns whether what `from` says may be run as a command. Of a script, that was found out when it was
+/// taken.
+pub fn may_command(from: &Actor) -> bool {
+    match from {
+        Actor::Operator | Actor::Token(_) => true,
+        Actor::Agent(_) | Actor::Webhook(_) | Actor::Cmux => false,
+    }
+}
+
+/// Returns why not everybody may write to the agent that is called so.
+pub fn commanded(to: &str) -> String {
+    format!(
+        "`{to}` runs what it is told as a command, so only the person, and scripts that may operate, write to \
+         it: ask the person to, with `cmux send user`"
+    )
+}
+
 /// Returns what keeps an agent from being given mail, as far as its life tells.
 pub fn obstacle(agent: &Agent) -> Option<Waiting> {
     match agent.intent {

@@ -59,6 +59,14 @@ pub fn webhook_taken(
     }
 }
 
+/// Returns what was for a reader who would run it, as it is told to the person instead.
+#[must_use]
+pub fn to_the_person(new: &NewMessage) -> NewMessage {
+    let (name, text) = (new.to.name(), new.body.text.as_deref().unwrap_or_default());
+    let text = format!("This was for {name}, which runs what it is told as a command.\n\n{text}");
+    NewMessage { to: Recipient::User, body: Body::new(text), ..new.clone() }
+}
+
 /// Returns the agent of a project that is told what concerns the project: the one that is called so, or the
 /// first that has the role.
 pub fn supervisor(agents: &[Agent]) -> Option<&Agent> {
@@ -95,6 +103,16 @@ mod tests {
             assert!(text.contains("exit 1") && text.contains("`cmux agent why api`"), "{text}");
             assert_eq!(notice.check(), Ok(()));
         }
+    }
+
+    #[test]
+    fn the_person_is_told_instead_of_whoever_would_run_it() {
+        let notice = agent_failed(&agent(1, "api", "worker"), Some(&agent(2, "sh", "worker")));
+        let told = to_the_person(&notice);
+        let text = told.body.text.clone().unwrap();
+        assert_eq!((told.to.clone(), &told.project), (Recipient::User, &notice.project));
+        assert!(text.starts_with("This was for sh") && text.contains("agent api has failed"));
+        assert_eq!(told.check(), Ok(()));
     }
 
     #[test]

@@ -122,6 +122,12 @@ impl Principal {
         }
     }
 
+    /// Returns whether this one may write to agents that run what they are told as a command, or why not:
+    /// whoever may launch them. It is more than to speak.
+    pub fn may_command(&self) -> Result<(), Denial> {
+        self.may(Need::Operate)
+    }
+
     /// Returns whether this one may say what is of this `kind`, or why not: nobody speaks for the person
     /// but the person, and nobody for cmux.
     pub fn may_say(&self, kind: MessageKind) -> Result<(), Denial> {
@@ -337,6 +343,22 @@ mod tests {
         ] {
             let may = who.may_write_in(project, across).is_ok();
             assert_eq!(may, expected, "{who:?} {project} {across}");
+        }
+    }
+
+    #[test]
+    fn to_speak_is_not_enough_to_have_commands_run() {
+        let browser = Principal::Browser { session: SessionId::new(Ulid::from(1_u128)) };
+        for (who, expected) in [
+            (Principal::Operator, true),
+            (browser, true),
+            (token(TokenScope::Operate), true),
+            (token(TokenScope::Operate).below_an_agent(), false),
+            (token(TokenScope::Send), false),
+            (agent(), false),
+            (Principal::Nobody, false),
+        ] {
+            assert_eq!(who.may_command().is_ok(), expected, "{who:?}");
         }
     }
 

@@ -12,7 +12,7 @@ use crate::digest::Digest;
 use crate::event::{Actor, Event, StopReason, What};
 use crate::hook::{Caller, Hook, Ranks, Reply};
 use crate::id::{AgentId, DeliveryId, EventId, MessageId, RunId, SessionId, SnapshotId, TokenId};
-use crate::mail::{Full, Waiting};
+use crate::mail::{Full, Waiting, commanded};
 use crate::message::{BadMessage, Message, MessageState, NewMessage};
 use crate::project::{BadProject, Found, Project, ProjectId};
 use crate::run::RunToken;
@@ -103,6 +103,11 @@ pub enum Report {
     /// These were read in a life of the store that was lost.
     MailRead {
         messages: Vec<MessageId>,
+    },
+    /// Whether agents of this kind run what they are told as a command.
+    KindIs {
+        kind: String,
+        commanded: bool,
     },
     SnapshotDone {
         snapshot: SnapshotId,
@@ -338,6 +343,8 @@ pub enum Refused {
     NoMessage(MessageId),
     #[error(transparent)]
     BadMessage(#[from] BadMessage),
+    #[error("{}", commanded(.to))]
+    Commanded { to: String },
     #[error(transparent)]
     MailFull(#[from] Full),
     #[error(

@@ -338,6 +338,11 @@ async fn awaken(life: &Life, disk: Disk, files_max: Option<u64>) -> Result<Optio
     let (inbox, signs, end) = started?;
     let readers = Readers::of(&home.database());
     let kinds = Arc::new(Shelf::of(home.agents(), life.settings.kinds.clone()));
+    for known in kinds.kinds().all() {
+        let (kind, commanded) =
+            (known.manifest.kind.to_string(), known.manifest.runs_what_it_is_told());
+        inbox.tell(Report::KindIs { kind, commanded });
+    }
     let keeper = keeper::start(Desk::new(home, &inbox, &readers, &kinds, files_max, clock));
     let hands = Hands {
         inbox: inbox.clone(),

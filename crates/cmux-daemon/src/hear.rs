@@ -3,6 +3,7 @@
 pub(crate) mod agents;
 mod found;
 mod hooks;
+mod kinds;
 pub(crate) mod mail;
 mod sessions;
 mod tokens;
@@ -100,6 +101,7 @@ pub(crate) fn hear(
         }
         Report::MailHeld { agent, run, held } => mail::held(tx, *agent, *run, *held),
         Report::MailRead { messages } => mail::recovered(tx, messages, now, ids),
+        Report::KindIs { kind, commanded } => kinds::are(tx, kind, *commanded),
         Report::SnapshotDone { snapshot, outcome } => copied(tx, *snapshot, outcome.clone(), now),
         Report::Told { event } => {
             tx.append(event, now)?;

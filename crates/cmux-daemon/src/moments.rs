@@ -44,6 +44,7 @@ fn of(report: &Report) -> Option<Moments> {
         | Report::ServerLost { .. }
         | Report::PaneFound { .. }
         | Report::MailHeld { .. }
+        | Report::KindIs { .. }
         | Report::SnapshotDone { .. }
         | Report::Told { .. }
         | Report::Ping

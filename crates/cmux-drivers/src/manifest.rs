@@ -90,6 +90,14 @@ pub struct Launch {
     pub unset: Vec<String>,
 }
 
+impl Manifest {
+    /// Returns whether what its agents are told is run as a command, by whoever it was said. There is nobody
+    /// to tell what they are to be.
+    pub fn runs_what_it_is_told(&self) -> bool {
+        self.launch.role.as_ref().is_some_and(Vec::is_empty)
+    }
+}
+
 /// What a CLI is started with besides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Added {

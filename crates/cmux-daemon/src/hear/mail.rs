@@ -16,7 +16,7 @@ use cmux_store::{StoreError, Tx, agents, deliveries, messages, projects};
 pub(super) use self::delivering::{doubt, held, recovered, seen, wanted};
 pub(crate) use self::notices::notify;
 pub(super) use self::notices::{agent_failed, reader_forgotten, webhook_taken};
-use crate::hear::Heard;
+use crate::hear::{Heard, kinds};
 
 /// How many messages of an agent are found to be out of time in one turn.
 const EXPIRED_MAX: u32 = 64;
@@ -63,7 +63,11 @@ fn addressed(
         let Some(agent) = agents::find(tx.view(), id)? else {
             return Ok(Err(Refused::NoAgent(id)));
         };
-        new.to = Recipient::Agent { id, name: agent.name.to_string() };
+        let to = agent.name.to_string();
+        if !mail::may_command(&new.from.actor) && kinds::is_commanded(tx.view(), &agent.kind)? {
+            return Ok(Err(Refused::Commanded { to }));
+        }
+        new.to = Recipient::Agent { id, name: to };
         new.project = agent.project;
     } else if projects::find(tx.view(), &new.project)?.is_none() {
         return Ok(Err(Refused::NoProject(new.project)));

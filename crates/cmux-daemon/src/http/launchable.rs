@@ -46,7 +46,7 @@ pub(crate) async fn check_modest(app: &App, new: &NewAgent, root: &str) -> Resul
         return refuse("with arguments or variables of its own choice");
     }
     let known = find_kind(app, &new.kind).await?;
-    if known.manifest.launch.role.as_ref().is_some_and(Vec::is_empty) {
+    if known.manifest.runs_what_it_is_told() {
         return refuse("that runs what it is told as a command");
     }
     let (cwd, root) = (PathBuf::from(&new.setup.cwd), PathBuf::from(root));
@@ -54,6 +54,13 @@ pub(crate) async fn check_modest(app: &App, new: &NewAgent, root: &str) -> Resul
         return refuse("outside of its project");
     }
     Ok(())
+}
+
+/// Returns whether agents of `kind` run what they are told. Of one that there is not any more, none is told
+/// anything.
+pub(crate) async fn runs_what_it_is_told(app: &App, kind: &str) -> Result<bool, Oops> {
+    let (shelf, kind) = (app.kinds.clone(), kind.to_owned());
+    beside(move || shelf.find(&kind).is_ok_and(|known| known.manifest.runs_what_it_is_told())).await
 }
 
 /// Returns what is known of `kind`, which must be there.

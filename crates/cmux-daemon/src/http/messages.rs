@@ -81,8 +81,9 @@ pub(crate) async fn retry(
     caller: Caller,
     Named(id): Named<String>,
 ) -> Result<Json<wire::Message>, Oops> {
-    let id = changed(&app, &caller, &id).await?;
-    Ok(Json(ask(&app, &caller, Ask::RetryMessage { id }).await?.0))
+    let message = changed(&app, &caller, &id).await?;
+    address::may_resend(&app, &caller, &message).await?;
+    Ok(Json(ask(&app, &caller, Ask::RetryMessage { id: message.id }).await?.0))
 }
 
 /// Takes a message back. If it is being typed, it is waited a while for whether that can be done.
@@ -91,7 +92,7 @@ pub(crate) async fn cancel(
     caller: Caller,
     Named(id): Named<String>,
 ) -> Result<Json<wire::Message>, Oops> {
-    let id = changed(&app, &caller, &id).await?;
+    let id = changed(&app, &caller, &id).await?.id;
     let mut head = app.awakened().await?.mind.as_ref().map(|mind| mind.signs.head.clone());
     ask(&app, &caller, Ask::CancelMessage { id }).await?;
     let deadline = Instant::now() + DECIDED_WITHIN;
@@ -140,11 +141,11 @@ async fn seen(app: &App, caller: &Caller, id: MessageId) -> Result<Message, Oops
     may.map(|()| message).map_err(|_| missing(id))
 }
 
-/// Returns the id of a message that the caller may take back or have sent again.
-async fn changed(app: &App, caller: &Caller, id: &str) -> Result<MessageId, Oops> {
+/// Returns a message that the caller may take back or have sent again.
+async fn changed(app: &App, caller: &Caller, id: &str) -> Result<Message, Oops> {
     let message = seen(app, caller, parse(id)?).await?;
     match (caller.0.may_change_mail(&message.from.actor), &caller.0) {
-        (Ok(()), _) => Ok(message.id),
+        (Ok(()), _) => Ok(message),
         (Err(_), Principal::Agent { .. }) => {
             let detail = format!(
                 "an agent may take back or send again what it sent itself, and `{}` is from {}: that is for \

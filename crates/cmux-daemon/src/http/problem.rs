@@ -198,6 +198,7 @@ fn refusal(refused: &Refused, detail: String) -> Oops {
         Refused::MailFull(_) => {
             Oops::new(StatusCode::TOO_MANY_REQUESTS, "mail-full", detail).and_retry(SOON)
         }
+        Refused::Commanded { .. } => Oops::new(StatusCode::FORBIDDEN, "not-allowed", detail),
         Refused::KeyConflict => Oops::new(StatusCode::CONFLICT, "conflict", detail),
         Refused::MessageOver { .. } => Oops::new(StatusCode::CONFLICT, "message-over", detail),
         Refused::WebhookConflict => Oops::new(StatusCode::CONFLICT, "conflict", detail),

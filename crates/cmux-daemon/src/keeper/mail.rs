@@ -51,6 +51,8 @@ const BEFORE_MAX: usize = 4;
 #[derive(Debug, Default)]
 pub(super) struct Mail {
     is_offered: bool,
+    /// Whether the kernel knows what this kind of agent does with what it is told.
+    is_kind_told: bool,
     under_way: Option<UnderWay>,
     /// What the kernel was last told that mail waits for.
     held: Option<Waiting>,
@@ -194,6 +196,9 @@ impl Watch {
             Offer::Wait(waiting) => return self.wait(waiting, desk),
             Offer::Empty(number) => return self.tidy(number, seen, desk).await,
         }
+        if !self.tell_kind(desk).await {
+            return self.mail.soon(RETRY_AFTER);
+        }
         let mark = self.transcript_size().await;
         let (agent, run) = (self.agent, self.run);
         failpoint::hit("mail.ask");
@@ -223,6 +228,17 @@ impl Watch {
                 Some(way.unlocked())
             }
         }
+    }
+
+    /// Sees to it that the kernel knows whether what it hands out would be run.
+    async fn tell_kind(&mut self, desk: &Desk) -> bool {
+        if !self.mail.is_kind_told {
+            let manifest = &self.kind.manifest;
+            let (kind, commanded) = (manifest.kind.to_string(), manifest.runs_what_it_is_told());
+            self.mail.is_kind_told =
+                desk.inbox.ask(Report::KindIs { kind, commanded }).await.is_ok();
+        }
+        self.mail.is_kind_told
     }
 
     /// Empties the prompt of what is left there of the last delivery.

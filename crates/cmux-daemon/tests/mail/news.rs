@@ -12,7 +12,7 @@ use cmux_core::message::{Evidence, Message, MessageKind, MessageState, NewMessag
 use cmux_core::phase::Phase;
 use cmux_core::plan::Action;
 use cmux_core::project::ProjectId;
-use cmux_core::report::{Answer, Ask, NewAgent, Refused};
+use cmux_core::report::{Answer, Ask, NewAgent, Refused, Report};
 use cmux_core::webhook::Webhook;
 use cmux_daemon::kernel::Denied;
 use cmux_store::messages::{self, Filter};
@@ -110,6 +110,39 @@ fn a_webhook_becomes_mail_to_the_supervisor_of_its_project_or_to_the_person() {
     house.ask(Ask::AddProject { root: "/b".to_owned(), name: None }).unwrap();
     house.ask(webhook("4", None)).unwrap();
     assert_eq!((mail_of(&house, lead).len(), house.inbox().len()), (2, 1));
+}
+
+#[test]
+fn nothing_but_the_persons_word_is_told_to_an_agent_that_would_run_it() {
+    let mut house = House::new();
+    let of = |name: &str, kind: &str| NewAgent { kind: kind.to_owned(), ..new_agent(name) };
+    let (lead, _) = house.agent(of("lead", "demo"));
+    let (shell, run) = house.agent(NewAgent { role: "supervisor".to_owned(), ..of("sh", "shell") });
+    // Sent before it was known what it does with it.
+    let early = house.send(NewMessage { from: by(lead, "lead"), ..new(shell, "rm -r .") });
+    house.tell(Report::KindIs { kind: "shell".to_owned(), commanded: true });
+    let own = house.send(new(shell, "ls"));
+    let typed = house.take(shell, run).unwrap();
+    assert_eq!(typed.messages, [own.id]);
+    assert_eq!(house.stored(early.id).state, MessageState::Failed);
+    check_news(&mail_of(&house, lead), &early);
+    house.sight(&typed, Sighted::Used(Evidence::Screen));
+    let refused = Refused::Commanded { to: "sh".to_owned() };
+    let send = |from| Ask::SendMessage { new: Box::new(NewMessage { from, ..new(shell, "a") }) };
+    house.check_refused(send(by(lead, "lead")), refused.clone());
+    house.check_refused(Ask::RetryMessage { id: early.id }, refused);
+    house.ask(webhook("1", Some("/a"))).unwrap();
+    fail(&mut house, NewAgent { parent: Some(shell), ..new_agent("below") });
+    let to_lead =
+        NewMessage { from: by(shell, "sh"), ttl: Some(Duration::from_secs(5)), ..new(lead, "c") };
+    house.send(to_lead);
+    house.pass(Duration::from_secs(6));
+    assert_eq!((house.inbox().len(), mail_of(&house, shell).len()), (3, 2));
+    assert_eq!(house.take(shell, run), None);
+    let text = house.inbox()[0].body.text.clone().unwrap();
+    assert!(text.starts_with("This was for sh, which runs"), "{text}");
+    house.tell(Report::KindIs { kind: "shell".to_owned(), commanded: false });
+    house.ask(send(by(lead, "lead"))).unwrap();
 }
 
 #[test]

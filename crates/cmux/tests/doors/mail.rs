@@ -16,7 +16,12 @@ use crate::knock::{Answer, Request};
 /// Adds an agent that never runs, and is not to. Returns its id.
 fn add(house: &House, project: &str, name: &str) -> &'static str {
     house.home.add_ghost();
-    let new = json!({ "project": project, "name": name, "kind": GHOST }).to_string();
+    add_of(house, project, name, GHOST)
+}
+
+/// Adds an agent of this kind that is stopped at once. Returns its id.
+fn add_of(house: &House, project: &str, name: &str, kind: &str) -> &'static str {
+    let new = json!({ "project": project, "name": name, "kind": kind }).to_string();
     let made = house.ask(&Request::new("POST", "/api/agents").with_json(new), 201);
     let id = text(&made["id"]);
     house.ask(&Request::new("POST", &format!("/api/agents/{id}/stop")), 200);

@@ -12,7 +12,7 @@ use cmux_core::time::Timestamp;
 use cmux_store::{StoreError, Tx, agents, deliveries, messages, projects};
 
 use super::change;
-use crate::hear::Heard;
+use crate::hear::{Heard, kinds};
 
 /// Makes the next delivery to an agent that can take one. Nobody is refused: who asks too late, or for
 /// another life, is told that there is nothing.
@@ -33,7 +33,11 @@ pub(in crate::hear) fn wanted(
     }
     let Some(project) = projects::find(tx.view(), &agent.project)? else { return Ok(nothing()) };
     let limit = u32::try_from(BATCH_MAX).unwrap_or(u32::MAX);
-    let waiting = messages::next_up(tx.view(), id, limit)?;
+    let mut waiting = messages::next_up(tx.view(), id, limit)?;
+    if kinds::is_commanded(tx.view(), &agent.kind)? && turn_away(tx, &agent, &waiting, now, ids)? {
+        waiting = messages::next_up(tx.view(), id, limit)?;
+        waiting.retain(|it| mail::may_command(&it.from.actor));
+    }
     let delivery = DeliveryId::new(ids.ulid());
     let made = mail::make(delivery, &agent, run, waiting, &project.root, mark, now);
     let Some(made) = made else { return Ok(nothing()) };
@@ -45,6 +49,25 @@ pub(in crate::hear) fn wanted(
     }
     let answer = Answer::Delivery(Some(Box::new(made)));
     Ok(Heard { answer: Ok(answer), ..Heard::new([Subject::Agent(id)]) })
+}
+
+/// Gives up what an agent would run that is not to be run, and returns whether there was any. Nobody could
+/// send it that while it was known.
+fn turn_away(
+    tx: &mut Tx<'_>,
+    agent: &Agent,
+    waiting: &[Message],
+    now: Timestamp,
+    ids: &mut dyn NewIds,
+) -> Result<bool, StoreError> {
+    let mut was_any = false;
+    for message in waiting.iter().filter(|it| !mail::may_command(&it.from.actor)) {
+        let failed =
+            message.in_state(MessageState::Failed, Some(mail::commanded(agent.name.as_str())));
+        change(tx, message, &failed, &Actor::Cmux, None, now, ids)?;
+        was_any = true;
+    }
+    Ok(was_any)
 }
 
 /// Returns whether the life `run` of `agent` may be given mail.

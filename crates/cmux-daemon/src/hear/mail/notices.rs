@@ -16,8 +16,9 @@ use cmux_core::webhook::Webhook;
 use cmux_store::{StoreError, Tx, agents, deliveries, messages, projects, wake};
 
 use super::{add, admit, change, seen};
+use crate::hear::kinds;
 
-/// Stores what cmux has to say, and has its reader planned for at once. It is never too much for anybody: it
+/// Stores what cmux has to say, and has its reader planned for at once; the person, if its reader would run it. It is never too much for anybody: it
 /// follows from what was admitted.
 pub(crate) fn notify(
     tx: &mut Tx<'_>,
@@ -26,6 +27,12 @@ pub(crate) fn notify(
     now: Timestamp,
     ids: &mut dyn NewIds,
 ) -> Result<(), StoreError> {
+    let would_run = match new.to.agent() {
+        Some(id) => is_commanded(tx, id)?,
+        None => false,
+    };
+    let instead = would_run.then(|| notice::to_the_person(new));
+    let new = instead.as_ref().unwrap_or(new);
     let answered = match new.reply_to {
         Some(id) => messages::find(tx.view(), id)?,
         None => None,
@@ -34,6 +41,13 @@ pub(crate) fn notify(
     match new.to.agent() {
         Some(id) => wake::set(tx, &Subject::Agent(id), Some(now)),
         None => Ok(()),
+    }
+}
+
+fn is_commanded(tx: &Tx<'_>, id: AgentId) -> Result<bool, StoreError> {
+    match agents::find(tx.view(), id)? {
+        Some(agent) => kinds::is_commanded(tx.view(), &agent.kind),
+        None => Ok(false),
     }
 }
 
@@ -98,7 +112,12 @@ pub(in crate::hear) fn webhook_taken(
     webhook: &Webhook,
 ) -> Result<Result<Option<NewMessage>, Full>, StoreError> {
     let Some(project) = project_of(tx, webhook)? else { return Ok(Ok(None)) };
-    let team = agents::of_project(tx.view(), &project)?;
+    let mut team = Vec::new();
+    for agent in agents::of_project(tx.view(), &project)? {
+        if !kinds::is_commanded(tx.view(), &agent.kind)? {
+            team.push(agent);
+        }
+    }
     let new = notice::webhook_taken(webhook, &project, notice::supervisor(&team));
     Ok(admit(tx, &new)?.map(|()| Some(new)))
 }

@@ -15,6 +15,7 @@ use cmux_wire::message as wire;
 use crate::http::App;
 use crate::http::agents::require_project;
 use crate::http::gate::Caller;
+use crate::http::launchable::runs_what_it_is_told;
 use crate::http::problem::Oops;
 use crate::http::projects::parse as parse_project;
 use crate::kernel::Denied;
@@ -40,14 +41,14 @@ pub(crate) async fn reader(
         (Some(USER), _) => to_user(app, caller, project, answered).await,
         (Some(called), _) => {
             let agent = named(app, caller, called, project).await?;
-            may_write(app, caller, &agent)?;
+            may_write(app, caller, &agent).await?;
             Ok(to_agent(&agent))
         }
         (None, Some(answered)) => match &answered.from.actor {
             Actor::Operator => to_user(app, caller, project, Some(answered)).await,
             Actor::Agent(id) => {
                 let agent = by_id(app, *id).await?;
-                may_write(app, caller, &agent)?;
+                may_write(app, caller, &agent).await?;
                 Ok(to_agent(&agent))
             }
             Actor::Cmux | Actor::Token(_) | Actor::Webhook(_) => {
@@ -177,8 +178,22 @@ async fn by_id(app: &App, id: AgentId) -> Result<Agent, Oops> {
     found.ok_or_else(|| Denied::Refused(Refused::NoAgent(id)).into())
 }
 
-fn may_write(app: &App, Caller(principal): &Caller, agent: &Agent) -> Result<(), Oops> {
-    principal.may_write_in(&agent.project, app.mail.across_projects).map_err(|_| elsewhere())
+/// Refuses to let an agent be written to that the caller may not write to.
+async fn may_write(app: &App, Caller(principal): &Caller, agent: &Agent) -> Result<(), Oops> {
+    principal.may_write_in(&agent.project, app.mail.across_projects).map_err(|_| elsewhere())?;
+    if principal.may_command().is_err() && runs_what_it_is_told(app, &agent.kind).await? {
+        let to = agent.name.to_string();
+        return Err(Denied::Refused(Refused::Commanded { to }).into());
+    }
+    Ok(())
+}
+
+/// Refuses what the caller could not have sent themselves.
+pub(crate) async fn may_resend(app: &App, caller: &Caller, message: &Message) -> Result<(), Oops> {
+    match message.to.agent() {
+        Some(id) => may_write(app, caller, &by_id(app, id).await?).await,
+        None => Ok(()),
+    }
 }
 
 fn elsewhere() -> Oops {

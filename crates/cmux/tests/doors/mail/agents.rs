@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{add, ask, have, said, send, show, text};
+use super::{add, add_of, ask, have, said, send, show, text};
 use crate::agent::Agent;
 use crate::house::House;
 use crate::knock::Request;
@@ -88,6 +88,31 @@ fn an_agent_writes_to_other_projects_where_the_person_lets_it() {
         assert_eq!(sent["from"], format!("parent@{}", projects[0]));
         assert_eq!(sent["project"], projects[1].as_str());
     }
+}
+
+#[test]
+fn only_who_may_launch_it_writes_to_an_agent_that_runs_what_it_is_told() {
+    let Team { house, projects, parent, .. } = Team::new("");
+    let shell = add_of(&house, &projects[0], "sh", "shell");
+    let [speaks, operates] = ["send", "operate"].map(|scope| house.token(scope, None).secret);
+    let new = json!({ "to": shell, "body": "ls" });
+    let sent = house.ask(&send(&new), 201);
+    house.ask(&have(&sent, "cancel"), 200);
+    let by_script = house.port().ask(&send(&new).with_token(&operates));
+    assert_eq!(by_script.status, 201, "{by_script:?}");
+    let reply = json!({ "to": shell, "body": "b", "reply_to": sent["id"] });
+    for refused in [
+        ask(&house, &parent, send(&new)),
+        ask(&house, &parent, send(&json!({ "to": "sh", "body": "rm -r ." }))),
+        house.port().ask(&send(&new).with_token(&speaks)),
+        house.port().ask(&send(&reply).with_token(&speaks)),
+        // What is lent to an agent is less than it was.
+        parent.ask(&house, &house.port(), &[send(&new).with_token(&operates)]).remove(0),
+    ] {
+        assert_eq!(refused.status, 403, "{refused:?}");
+        assert!(refused.detail().contains("runs what it is told as a command"), "{refused:?}");
+    }
+    house.ask(&have(&sent, "retry"), 200);
 }
 
 #[test]
