@@ -76,6 +76,11 @@ impl Claims {
         }
     }
 
+    /// Removes the ticket of a delivery that was not read.
+    pub(crate) fn forget(&mut self, delivery: DeliveryId) {
+        self.tickets.remove(&delivery);
+    }
+
     /// Returns what the hook of `run` makes of what was submitted as `event`.
     pub(crate) fn judge(
         &mut self,

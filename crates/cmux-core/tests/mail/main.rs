@@ -50,6 +50,16 @@ fn mail_is_read_once_whatever_happens_4() {
     check(3);
 }
 
+#[test]
+fn a_ticket_that_goes_before_its_last_copy_has_come_is_found_out() {
+    let is_found = (0..SCHEDULES).any(|seed| {
+        let mut world = World::new(seed, false);
+        world.forgets_at_once = true;
+        world.run().is_err_and(|(why, _)| why == "a message was read that was over")
+    });
+    assert!(is_found);
+}
+
 /// Checks the schedules of one part, or the one that is asked for.
 #[track_caller]
 fn check(part: u64) {

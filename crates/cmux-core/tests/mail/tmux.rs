@@ -41,6 +41,11 @@ impl Tmux {
         let of = (delivery, attempt, what, 0)..=(delivery, attempt, what, u32::MAX);
         u32::try_from(self.done.range(of).count()).unwrap()
     }
+
+    /// Returns whether anything of a delivery was ever pasted.
+    pub(crate) fn has_pasted(&self, delivery: DeliveryId) -> bool {
+        self.done.iter().any(|(of, _, what, _)| *of == delivery && *what == "paste")
+    }
 }
 
 impl World {

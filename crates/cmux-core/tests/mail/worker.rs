@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use cmux_core::agent::Doing;
 use cmux_core::delivery::{
-    Confirm, Delivery, Holds, Look, Offer, Offering, Pace, Sighted, Step, Ticket, Typing,
+    Confirm, Delivery, DeliveryState, Holds, Look, Offer, Offering, Pace, Sighted, Step, Ticket,
+    Typing,
 };
 use cmux_core::id::{DeliveryId, RunId};
 use cmux_core::message::Evidence;
@@ -82,7 +83,11 @@ impl World {
         }
     }
 
+    /// Goes on with a delivery. One that is settled by now was handed out too late.
     fn take(&mut self, delivery: Box<Delivery>) {
+        if self.store.delivery(delivery.id).is_none_or(|it| it.state.is_settled()) {
+            return;
+        }
         self.worker.job = Job::Deliver { delivery, typing: Box::default() };
         self.look_after(0);
     }
@@ -343,9 +348,7 @@ impl World {
             return;
         };
         if after.state.is_settled() {
-            if after.state == cmux_core::delivery::DeliveryState::Used {
-                self.claims.settle(after.id, after.run, after.attempt > 1);
-            }
+            self.put_away(&after);
             self.worker = Worker { tick, ..Worker::default() };
             return;
         }
@@ -355,6 +358,18 @@ impl World {
                 self.look_after(0);
             }
             Job::None | Job::Offer { .. } => self.take(Box::new(after)),
+        }
+    }
+
+    /// Puts away the ticket of a delivery that is settled. A copy of what was not read may be with the hook for
+    /// as long as its run goes on.
+    fn put_away(&mut self, settled: &Delivery) {
+        let is_there = settled.run == self.cli.run && self.cli.is_alive;
+        let may_come = is_there && self.tmux.has_pasted(settled.id);
+        if settled.state == DeliveryState::Used {
+            self.claims.settle(settled.id, settled.run, settled.attempt > 1);
+        } else if !may_come || self.forgets_at_once {
+            self.claims.forget(settled.id);
         }
     }
 

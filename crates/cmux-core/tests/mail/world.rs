@@ -185,6 +185,8 @@ pub(crate) struct World {
     /// The last message of each sender that was read.
     pub(crate) order: BTreeMap<String, i64>,
     pub(crate) kind: Kind,
+    /// Whether the ticket of what was not read goes though a copy may still come: a mistake to be found out.
+    pub(crate) forgets_at_once: bool,
     pub(crate) faults: Faults,
     pub(crate) reads: Vec<Read>,
     pub(crate) is_calm: bool,
@@ -232,6 +234,7 @@ impl World {
             locked_until: now,
             order: BTreeMap::new(),
             kind,
+            forgets_at_once: false,
             faults: Faults { dialogs, kinds, ..Faults::default() },
             reads: Vec::new(),
             is_calm: false,

@@ -259,6 +259,10 @@ impl Watch {
         if !way.is_filed {
             match file(&mut way, desk).await {
                 Ok(()) => {}
+                Err(NotFiled::Settled) => {
+                    self.mail.soon(Duration::ZERO);
+                    return None;
+                }
                 Err(NotFiled::Unread(why)) => {
                     warn!(why, agent = %self.agent, "what is typed to it could not be read");
                     self.mail.soon(RETRY_AFTER);

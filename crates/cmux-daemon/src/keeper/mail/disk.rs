@@ -5,7 +5,7 @@ use std::path::Path;
 use cmux_core::delivery::Delivery;
 use cmux_core::message::Message;
 use cmux_drivers::mail_file;
-use cmux_store::{messages, projects};
+use cmux_store::{deliveries, messages, projects};
 use tokio::task::spawn_blocking;
 use tracing::warn;
 
@@ -15,6 +15,8 @@ use super::UnderWay;
 /// Why what is too long to be typed does not lie where its reader finds it.
 #[derive(Debug)]
 pub(super) enum NotFiled {
+    /// It is known what became of the delivery: it was handed out too late.
+    Settled,
     /// The store could not be asked, which may be otherwise soon.
     Unread(String),
     /// It cannot be put there.
@@ -34,9 +36,14 @@ pub(super) async fn file(way: &mut UnderWay, desk: &Desk) -> Result<(), NotFiled
         for message in found.iter_mut().filter(|it| it.body.is_long()) {
             message.body.text = messages::text_of(view, message.id)?;
         }
-        Ok((found, project))
+        let is_open = deliveries::find(view, id)?.is_some_and(|it| !it.state.is_settled());
+        Ok((found, project, is_open))
     });
-    let (found, project) = found.await.map_err(|error| NotFiled::Unread(error.to_string()))?;
+    let (found, project, is_open) =
+        found.await.map_err(|error| NotFiled::Unread(error.to_string()))?;
+    if !is_open {
+        return Err(NotFiled::Settled);
+    }
     way.is_recalled |= found.iter().any(|message| message.recall.is_some());
     let long: Vec<Message> = found.into_iter().filter(|it| it.body.is_long()).collect();
     if !long.is_empty() {
