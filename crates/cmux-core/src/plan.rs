@@ -138,8 +138,8 @@ pub enum Action {
     InterruptAgent { agent: Box<Agent>, run: RunId, step: String },
     /// Have the agent ask for its mail as soon as it can take it.
     OfferMail { agent: AgentId, run: RunId },
-    /// Type a delivery, or go on with it.
-    Deliver { delivery: Box<Delivery> },
+    /// Type a delivery, or go on with it, or take it back if some of its messages are recalled.
+    Deliver { delivery: Box<Delivery>, is_recalled: bool },
     /// Find out what became of a delivery to a life that is over.
     SettleDelivery { agent: Box<Agent>, delivery: Box<Delivery> },
     /// Take a delivery back, if that can still be done.

@@ -145,6 +145,6 @@ fn thing_of(action: &Action) -> String {
         | Action::SettleDelivery { agent, .. }
         | Action::ClearRun { agent, .. } => agent.id.to_string(),
         Action::OfferMail { agent, .. } | Action::Recall { agent, .. } => agent.to_string(),
-        Action::Deliver { delivery } => delivery.agent.to_string(),
+        Action::Deliver { delivery, .. } => delivery.agent.to_string(),
     }
 }

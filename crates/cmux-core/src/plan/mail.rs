@@ -26,6 +26,8 @@ pub struct World {
     pub has_mail: bool,
     /// The delivery that is under way.
     pub open: Option<Delivery>,
+    /// Whether some of its messages are to be taken back.
+    pub is_recalled: bool,
     /// The first that waits and for which the agent is to be interrupted, and was not yet.
     pub interrupt: Option<Message>,
     /// Those whose time is over.
@@ -44,7 +46,7 @@ pub fn plan(agent: &Agent, world: &World, now: Timestamp) -> Plan {
         plan.wake(at.max(now + REST_AFTER));
     }
     match &world.open {
-        Some(delivery) => plan.keep_delivery(agent, delivery, now),
+        Some(delivery) => plan.keep_delivery(agent, world, delivery, now),
         None if world.has_mail => plan.offer(agent, world, now),
         None => {}
     }
@@ -53,11 +55,12 @@ pub fn plan(agent: &Agent, world: &World, now: Timestamp) -> Plan {
 
 impl Plan {
     /// A delivery is under way, or was when the life that it was typed to ended.
-    fn keep_delivery(&mut self, agent: &Agent, delivery: &Delivery, now: Timestamp) {
+    fn keep_delivery(&mut self, agent: &Agent, world: &World, delivery: &Delivery, now: Timestamp) {
+        let is_recalled = world.is_recalled;
         let action = match agent.life.as_ref() {
             Some(life) if life.run == delivery.run => match life.state {
                 LifeState::Launching | LifeState::Alive { .. } | LifeState::Ending { .. } => {
-                    Action::Deliver { delivery: Box::new(delivery.clone()) }
+                    Action::Deliver { delivery: Box::new(delivery.clone()), is_recalled }
                 }
                 // It is not over before every process of it is gone: one of them may still read.
                 LifeState::Ended { .. } => return,

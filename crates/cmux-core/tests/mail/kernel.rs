@@ -285,6 +285,7 @@ impl Store {
         plan::mail::World {
             has_mail: queued().next().is_some(),
             open: self.open().cloned(),
+            is_recalled: self.open().is_some_and(|it| self.is_recalled(it)),
             interrupt: queued()
                 .find(|it| it.interrupt && !self.interrupted.contains(&it.id))
                 .cloned(),

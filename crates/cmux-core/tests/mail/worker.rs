@@ -49,6 +49,7 @@ pub(crate) enum Job {
     Deliver {
         delivery: Box<Delivery>,
         typing: Box<Typing>,
+        is_recalled: bool,
     },
 }
 
@@ -73,13 +74,30 @@ impl World {
                 self.look_after(0);
             }
             (
-                Action::Deliver { delivery } | Action::SettleDelivery { delivery, .. },
+                Action::Deliver { delivery, .. } | Action::SettleDelivery { delivery, .. },
                 Job::None | Job::Offer { .. },
             ) => self.take(delivery),
-            (Action::Recall { .. }, Job::Deliver { .. }) if !self.worker.is_awaiting => {
-                self.look_after(0);
+            (Action::Deliver { delivery, is_recalled: true }, Job::Deliver { .. }) => {
+                self.recall(delivery.id);
+            }
+            (Action::Recall { delivery, .. }, Job::Deliver { .. }) => {
+                // It may be lost: what is to be taken back is told again.
+                if self.is_calm || !self.dice.permille(200) {
+                    self.recall(delivery);
+                }
             }
             (_, Job::None | Job::Offer { .. } | Job::Deliver { .. }) => {}
+        }
+    }
+
+    /// Hears that a delivery is to be taken back.
+    fn recall(&mut self, id: DeliveryId) {
+        let Job::Deliver { delivery, is_recalled, .. } = &mut self.worker.job else { return };
+        if delivery.id == id && !*is_recalled {
+            *is_recalled = true;
+            if !self.worker.is_awaiting {
+                self.look_after(0);
+            }
         }
     }
 
@@ -88,7 +106,8 @@ impl World {
         if self.store.delivery(delivery.id).is_none_or(|it| it.state.is_settled()) {
             return;
         }
-        self.worker.job = Job::Deliver { delivery, typing: Box::default() };
+        let is_recalled = self.store.is_recalled(&delivery);
+        self.worker.job = Job::Deliver { delivery, typing: Box::default(), is_recalled };
         self.look_after(0);
     }
 
@@ -151,8 +170,9 @@ impl World {
                 self.trace(|_| format!("offer {:?} {:?}: {offer:?}", look.holds, look.doing));
                 self.offer(offer, run, look.is_alive, keys);
             }
-            Job::Deliver { delivery, mut typing } => {
+            Job::Deliver { delivery, mut typing, is_recalled } => {
                 let look = self.look_of(Some(&delivery), delivery.run, view);
+                let look = Look { is_recalled, ..look };
                 self.follow(look.holds);
                 let step = typing.next(&delivery, &look, &self.pace(), self.now);
                 self.trace(|_| {
@@ -169,7 +189,7 @@ impl World {
                     )
                 });
                 let of = (delivery.id, delivery.run, delivery.attempt);
-                self.worker.job = Job::Deliver { delivery, typing };
+                self.worker.job = Job::Deliver { delivery, typing, is_recalled };
                 self.step(step, of, keys);
             }
         }
@@ -218,7 +238,7 @@ impl World {
             is_scrolled: self.tmux.is_scrolled,
             is_deaf: false,
             is_in_front: true,
-            is_recalled: delivery.is_some_and(|it| self.store.is_recalled(it)),
+            is_recalled: false,
         }
     }
 

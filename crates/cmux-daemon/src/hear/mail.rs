@@ -278,8 +278,13 @@ pub(crate) fn world(tx: &Tx<'_>, id: AgentId, now: Timestamp) -> Result<World, S
     // If there were too many for once, the others are looked for again.
     let is_full = expired.len() >= EXPIRED_MAX as usize;
     let next_expiry = if is_full { Some(now) } else { messages::next_expiry(view, id, now)? };
+    let typed = match &open {
+        Some(delivery) => messages::of_delivery(view, delivery.id)?,
+        None => Vec::new(),
+    };
     Ok(World {
         has_mail: messages::has_queued(view, id)?,
+        is_recalled: typed.iter().any(|it| it.recall.is_some()),
         open,
         interrupt: messages::to_interrupt_for(view, id)?,
         expired,

@@ -113,19 +113,26 @@ impl Watch {
         }
     }
 
-    /// Goes on with a delivery that is recorded already, unless it is at it.
-    pub(super) fn take_up(&mut self, delivery: Delivery) {
-        let is_known = self.mail.under_way.as_ref().is_some_and(|it| it.delivery.id == delivery.id);
-        if is_known || delivery.run != self.run {
+    /// Goes on with a delivery that is recorded already, unless it is at it, and takes it back if it is
+    /// `is_recalled`.
+    pub(super) fn take_up(&mut self, delivery: Delivery, is_recalled: bool) {
+        if delivery.run != self.run {
             return;
         }
-        self.mail.under_way = Some(UnderWay::new(delivery));
-        self.mail.soon(Duration::ZERO);
+        let id = delivery.id;
+        if self.mail.under_way.as_ref().is_none_or(|it| it.delivery.id != id) {
+            self.mail.under_way = Some(UnderWay::new(delivery));
+            self.mail.soon(Duration::ZERO);
+        }
+        if is_recalled {
+            self.recall_mail(id);
+        }
     }
 
     /// Takes a delivery back, if it is at it.
     pub(super) fn recall_mail(&mut self, delivery: DeliveryId) {
-        if let Some(way) = self.mail.under_way.as_mut().filter(|it| it.delivery.id == delivery) {
+        let way = self.mail.under_way.as_mut().filter(|it| it.delivery.id == delivery);
+        if let Some(way) = way.filter(|it| !it.is_recalled) {
             way.is_recalled = true;
             self.mail.soon(Duration::ZERO);
         }

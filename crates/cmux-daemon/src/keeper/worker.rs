@@ -57,7 +57,10 @@ pub(crate) enum Job {
         run: RunId,
     },
     /// Type a delivery, or go on with it.
-    Deliver(Box<Delivery>),
+    Deliver {
+        delivery: Box<Delivery>,
+        is_recalled: bool,
+    },
     /// Take a delivery back.
     Recall(DeliveryId),
     /// See to it that nothing is left in these servers.
@@ -158,9 +161,9 @@ impl Worker {
                     watch.offer_mail();
                 }
             }
-            Job::Deliver(delivery) => {
+            Job::Deliver { delivery, is_recalled } => {
                 if let Some(watch) = self.watch.as_mut() {
-                    watch.take_up(*delivery);
+                    watch.take_up(*delivery, is_recalled);
                 }
             }
             Job::Recall(delivery) => {

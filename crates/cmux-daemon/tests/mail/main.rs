@@ -199,6 +199,11 @@ fn a_message_is_taken_back_while_nobody_has_taken_it() {
     assert_eq!((recalled.state, recalled.recall), (MessageState::Typing, Some(Recall::Cancelled)));
     let recall = Action::Recall { agent: id, delivery: made.id };
     assert_eq!(house.actions, [recall]);
+    // If that is lost, it is told again.
+    house.actions.clear();
+    house.pass(Duration::from_mins(1));
+    let is_told = |it: &Action| matches!(it, Action::Deliver { is_recalled: true, .. });
+    assert!(house.actions.iter().any(is_told), "{:?}", house.actions);
     house.sight(&made, Sighted::Unused(Unused::Recalled));
     assert_eq!(house.stored(second.id).state, MessageState::Cancelled);
     assert_eq!(house.stored(third.id).state, MessageState::Queued);
@@ -337,7 +342,7 @@ fn what_is_under_way_when_the_daemon_dies_is_in_doubt_until_it_is_seen() {
         house.rebirth();
         assert_eq!(house.stored(sent.id).state, MessageState::InDoubt);
         let goes_on = |it: &Action| {
-            let Action::Deliver { delivery } = it else { return false };
+            let Action::Deliver { delivery, .. } = it else { return false };
             delivery.state == DeliveryState::InDoubt
         };
         assert!(house.actions.iter().any(goes_on), "{:?}", house.actions);

@@ -268,7 +268,7 @@ impl World<'_> {
                     self.reports.push(Report::MailWanted { agent, run, mark: 0 });
                 }
             }
-            Action::Deliver { delivery } => self.deliver(&delivery),
+            Action::Deliver { delivery, .. } => self.deliver(&delivery),
             Action::SettleDelivery { delivery, .. } => {
                 let ticket = self.ticket(delivery.id);
                 let seen = match self.is_read(delivery.id) {

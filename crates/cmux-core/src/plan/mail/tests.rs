@@ -57,6 +57,19 @@ fn an_open_delivery_is_gone_on_with_until_its_life_is_over_and_then_settled() {
 }
 
 #[test]
+fn that_a_delivery_is_taken_back_is_told_with_every_plan() {
+    for is_recalled in [false, true] {
+        let world = World { open: Some(delivery()), is_recalled, ..World::default() };
+        let steps = plan(&idle(), &world, NOW).steps;
+        let told = steps.iter().find_map(|step| match step.action {
+            Some(Action::Deliver { is_recalled, .. }) => Some(is_recalled),
+            Some(_) | None => None,
+        });
+        assert_eq!(told, Some(is_recalled));
+    }
+}
+
+#[test]
 fn what_is_lost_is_done_again() {
     for world in [
         World { has_mail: true, ..World::default() },
