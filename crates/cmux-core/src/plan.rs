@@ -139,7 +139,8 @@ pub enum Action {
     /// Have the agent ask for its mail as soon as it can take it.
     OfferMail { agent: AgentId, run: RunId },
     /// Type a delivery, or go on with it, or take it back if some of its messages are recalled.
-    Deliver { delivery: Box<Delivery>, is_recalled: bool },
+    /// To an agent that is paused nothing is typed.
+    Deliver { delivery: Box<Delivery>, is_recalled: bool, is_paused: bool },
     /// Find out what became of a delivery to a life that is over.
     SettleDelivery { agent: Box<Agent>, delivery: Box<Delivery> },
     /// Take a delivery back, if that can still be done.

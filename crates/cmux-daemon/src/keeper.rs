@@ -260,8 +260,9 @@ impl Keeper {
                 self.tell(agent.id, Job::Forget { agent, house }).await;
             }
             Action::OfferMail { agent, run } => self.tell_if_there(agent, Job::OfferMail { run }),
-            Action::Deliver { delivery, is_recalled } => {
-                self.tell_if_there(delivery.agent, Job::Deliver { delivery, is_recalled });
+            Action::Deliver { delivery, is_recalled, is_paused } => {
+                let agent = delivery.agent;
+                self.tell_if_there(agent, Job::Deliver { delivery, is_recalled, is_paused });
             }
             Action::Recall { agent, delivery } => self.tell_if_there(agent, Job::Recall(delivery)),
             Action::SettleDelivery { agent, delivery } => {

@@ -74,6 +74,8 @@ pub struct Look {
     pub is_in_front: bool,
     /// Whether some of its messages are to be taken back.
     pub is_recalled: bool,
+    /// Whether nothing is to be given to the agent for now.
+    pub is_paused: bool,
 }
 
 /// Whose ticket it is.
@@ -305,7 +307,7 @@ impl Typing {
 
     /// Nothing of this attempt was typed.
     fn untyped(&mut self, delivery: &Delivery, look: &Look) -> Step {
-        if let Some(waiting) = obstacle(look).or_else(|| busy(look)) {
+        if let Some(waiting) = withheld(look) {
             return Step::Wait(waiting);
         }
         if delivery.state != DeliveryState::Typing {
@@ -317,7 +319,7 @@ impl Typing {
 
     /// The text is at the prompt, and nothing else is. That it is ours is no reason to disturb anybody.
     fn at_prompt(&mut self, delivery: &Delivery, look: &Look, pace: &Pace) -> Step {
-        if let Some(waiting) = obstacle(look).or_else(|| busy(look)) {
+        if let Some(waiting) = withheld(look) {
             return Step::Wait(waiting);
         }
         if delivery.state != DeliveryState::Typing {
@@ -424,7 +426,7 @@ impl Look {
             Holds::Unknown => Some(Waiting::Screen),
             Holds::Ours | Holds::Stale | Holds::Other => Some(Waiting::Draft),
         };
-        obstacle(self).or_else(|| busy(self)).or(prompt)
+        withheld(self).or(prompt)
     }
 }
 
@@ -445,6 +447,12 @@ pub(super) fn lasted(so: Option<Duration>, within: Duration) -> bool {
 /// Returns how much time there is for the so-manieth try, counted from 1.
 pub(super) fn patience(within: Duration, time: u32) -> Duration {
     within * 2_u32.pow(time.saturating_sub(1).min(DOUBLINGS_MAX))
+}
+
+/// Returns what stands against giving anything to an agent.
+fn withheld(look: &Look) -> Option<Waiting> {
+    let paused = look.is_paused.then_some(Waiting::Paused);
+    paused.or_else(|| obstacle(look)).or_else(|| busy(look))
 }
 
 /// Returns what must not be typed into, whatever is at the prompt.

@@ -44,7 +44,7 @@ impl Offering {
         self.emptied =
             (look.empties > 0).then(|| self.emptied.map_or(Duration::ZERO, |it| it + gap));
         let Some(in_the_way) = look.obstacle(pace) else { return Offer::Ready };
-        if !is_stale || !look.is_at_rest() || look.empties >= EMPTIES_MAX {
+        if look.is_paused || !is_stale || !look.is_at_rest() || look.empties >= EMPTIES_MAX {
             return Offer::Wait(in_the_way);
         }
         let is_early =

@@ -42,6 +42,8 @@ pub struct PostLook {
     pub doing: Option<Doing>,
     /// Whether some of its messages are to be taken back.
     pub is_recalled: bool,
+    /// Whether nothing is to be given to the agent for now.
+    pub is_paused: bool,
     /// What the last post of this attempt came to, if whoever looks made one.
     pub came: Option<Came>,
     /// What its list said when it was last asked, if whoever looks asked.
@@ -197,7 +199,7 @@ impl Posting {
         if is_hooked && (self.is_doubtful || self.posted_at.is_some()) {
             return self.doubt(delivery, look, now);
         }
-        if let Some(waiting) = busy(look.doing.as_ref()) {
+        if let Some(waiting) = withheld(look) {
             return PostStep::Wait(waiting);
         }
         if delivery.state != DeliveryState::Typing {
@@ -222,7 +224,7 @@ impl Posting {
                 if look.is_recalled || self.again.is_some() || self.gave_up.is_some() {
                     return PostStep::GiveBack;
                 }
-                match busy(look.doing.as_ref()) {
+                match withheld(look) {
                     Some(waiting) => PostStep::Wait(waiting),
                     None => self.post(now),
                 }
@@ -275,7 +277,7 @@ impl Posting {
             return PostStep::Tell(Sighted::Submitted);
         }
         let since = self.came_at.or(self.posted_at).or(self.begun_at);
-        let is_idle = busy(look.doing.as_ref()).is_none();
+        let is_idle = withheld(look).is_none();
         let is_unknown = has_lasted(self.begun_at.max(self.quiet_since), UNKNOWN_WITHIN, now);
         if look.door.knows_again {
             return match is_idle && has_lasted(since, SAME_AFTER, now) {
@@ -351,6 +353,11 @@ impl Posting {
             }
         }
     }
+}
+
+/// Returns what stands against giving anything to an agent.
+fn withheld(look: &PostLook) -> Option<Waiting> {
+    look.is_paused.then_some(Waiting::Paused).or_else(|| busy(look.doing.as_ref()))
 }
 
 /// Returns what an agent does that is not at its prompt.

@@ -107,6 +107,8 @@ fn a_delivery_is_pasted_submitted_and_done_when_it_is_used() {
 fn nothing_is_typed_where_somebody_else_may_be_disturbed() {
     let ours = Look { holds: Holds::Ours, ..pasted() };
     for (look, waiting) in [
+        (Look { is_paused: true, ..free() }, Waiting::Paused),
+        (Look { is_paused: true, ..ours.clone() }, Waiting::Paused),
         (Look { is_person_here: true, ..free() }, Waiting::Person),
         (Look { is_scrolled: true, ..free() }, Waiting::Scrolling),
         (Look { is_deaf: true, ..free() }, Waiting::Deaf),
@@ -154,6 +156,7 @@ fn free() -> Look {
         is_deaf: false,
         is_in_front: true,
         is_recalled: false,
+        is_paused: false,
     }
 }
 

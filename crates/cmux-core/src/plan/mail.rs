@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::agent::{Agent, LifeState};
+use crate::agent::{Agent, Intent, LifeState};
 use crate::delivery::Delivery;
 use crate::event::{Actor, Event};
 use crate::mail::{bad_news, obstacle, told};
@@ -56,11 +56,11 @@ pub fn plan(agent: &Agent, world: &World, now: Timestamp) -> Plan {
 impl Plan {
     /// A delivery is under way, or was when the life that it was typed to ended.
     fn keep_delivery(&mut self, agent: &Agent, world: &World, delivery: &Delivery, now: Timestamp) {
-        let is_recalled = world.is_recalled;
+        let (is_recalled, is_paused) = (world.is_recalled, agent.intent == Intent::Pause);
         let action = match agent.life.as_ref() {
             Some(life) if life.run == delivery.run => match life.state {
                 LifeState::Launching | LifeState::Alive { .. } | LifeState::Ending { .. } => {
-                    Action::Deliver { delivery: Box::new(delivery.clone()), is_recalled }
+                    Action::Deliver { delivery: Box::new(delivery.clone()), is_recalled, is_paused }
                 }
                 // It is not over before every process of it is gone: one of them may still read.
                 LifeState::Ended { .. } => return,

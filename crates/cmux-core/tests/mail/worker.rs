@@ -77,7 +77,7 @@ impl World {
                 Action::Deliver { delivery, .. } | Action::SettleDelivery { delivery, .. },
                 Job::None | Job::Offer { .. },
             ) => self.take(delivery),
-            (Action::Deliver { delivery, is_recalled: true }, Job::Deliver { .. }) => {
+            (Action::Deliver { delivery, is_recalled: true, .. }, Job::Deliver { .. }) => {
                 self.recall(delivery.id);
             }
             (Action::Recall { delivery, .. }, Job::Deliver { .. }) => {
@@ -239,6 +239,7 @@ impl World {
             is_deaf: false,
             is_in_front: true,
             is_recalled: false,
+            is_paused: false,
         }
     }
 

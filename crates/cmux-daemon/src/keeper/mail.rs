@@ -53,6 +53,8 @@ pub(super) struct Mail {
     is_offered: bool,
     /// Whether the kernel knows what this kind of agent does with what it is told.
     is_kind_told: bool,
+    /// Whether nothing is to be given to the agent for now.
+    is_paused: bool,
     under_way: Option<UnderWay>,
     /// What the kernel was last told that mail waits for.
     held: Option<Waiting>,
@@ -107,18 +109,19 @@ impl Mail {
 impl Watch {
     /// Hears that mail waits.
     pub(super) fn offer_mail(&mut self) {
-        self.mail.is_offered = true;
+        (self.mail.is_offered, self.mail.is_paused) = (true, false);
         if self.mail.under_way.is_none() {
             self.mail.soon(Duration::ZERO);
         }
     }
 
     /// Goes on with a delivery that is recorded already, unless it is at it, and takes it back if it is
-    /// `is_recalled`.
-    pub(super) fn take_up(&mut self, delivery: Delivery, is_recalled: bool) {
+    /// `is_recalled`. While its agent `is_paused`, nothing of it is typed.
+    pub(super) fn take_up(&mut self, delivery: Delivery, is_recalled: bool, is_paused: bool) {
         if delivery.run != self.run {
             return;
         }
+        self.mail.is_paused = is_paused;
         let id = delivery.id;
         if self.mail.under_way.as_ref().is_none_or(|it| it.delivery.id != id) {
             self.mail.under_way = Some(UnderWay::new(delivery));

@@ -92,6 +92,7 @@ fn find_out(
             is_deaf: false,
             is_in_front: false,
             is_recalled: false,
+            is_paused: false,
         };
         match typing.next(delivery, &look, &pace, now) {
             Step::Void => drop(claims.void(delivery.id)?),

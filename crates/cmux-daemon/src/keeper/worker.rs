@@ -60,6 +60,7 @@ pub(crate) enum Job {
     Deliver {
         delivery: Box<Delivery>,
         is_recalled: bool,
+        is_paused: bool,
     },
     /// Take a delivery back.
     Recall(DeliveryId),
@@ -161,9 +162,9 @@ impl Worker {
                     watch.offer_mail();
                 }
             }
-            Job::Deliver { delivery, is_recalled } => {
+            Job::Deliver { delivery, is_recalled, is_paused } => {
                 if let Some(watch) = self.watch.as_mut() {
-                    watch.take_up(*delivery, is_recalled);
+                    watch.take_up(*delivery, is_recalled, is_paused);
                 }
             }
             Job::Recall(delivery) => {

@@ -219,6 +219,21 @@ fn a_message_is_taken_back_while_nobody_has_taken_it() {
 }
 
 #[test]
+fn whoever_types_to_an_agent_hears_when_it_is_paused_and_when_it_goes_on() {
+    let mut house = House::new();
+    let (id, run) = house.agent(new_agent("worker"));
+    house.send(new(id, "a"));
+    house.take(id, run).unwrap();
+    for (intent, expected) in [(Intent::Pause, true), (Intent::Run, false)] {
+        house.actions.clear();
+        house.ask(Ask::WantAgent { id, intent }).unwrap();
+        let is_told =
+            |it: &Action| matches!(it, Action::Deliver { is_paused, .. } if *is_paused == expected);
+        assert!(house.actions.iter().any(is_told), "{:?}", house.actions);
+    }
+}
+
+#[test]
 fn what_was_given_up_is_read_after_all_behind_what_waits() {
     let mut house = House::new();
     let (id, run) = house.agent(new_agent("worker"));

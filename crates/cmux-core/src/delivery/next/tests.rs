@@ -275,6 +275,7 @@ fn free() -> Look {
         is_deaf: false,
         is_in_front: true,
         is_recalled: false,
+        is_paused: false,
     }
 }
 

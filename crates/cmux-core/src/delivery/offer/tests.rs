@@ -15,6 +15,7 @@ fn mail_is_taken_at_an_empty_prompt_and_nowhere_else() {
         (Look { doing: None, ..free() }, Offer::Wait(Waiting::Screen)),
         (Look { doing: Some(Doing::Working), ..free() }, Offer::Wait(Waiting::Busy)),
         (Look { doing: asking(), ..free() }, Offer::Wait(Waiting::Asking)),
+        (Look { is_paused: true, ..free() }, Offer::Wait(Waiting::Paused)),
         (Look { is_person_here: true, ..free() }, Offer::Wait(Waiting::Person)),
         (Look { is_scrolled: true, ..free() }, Offer::Wait(Waiting::Scrolling)),
         (Look { is_deaf: true, ..free() }, Offer::Wait(Waiting::Deaf)),
@@ -87,5 +88,6 @@ fn free() -> Look {
         is_deaf: false,
         is_in_front: true,
         is_recalled: false,
+        is_paused: false,
     }
 }

@@ -37,6 +37,9 @@ fn nothing_is_posted_to_an_agent_that_is_not_at_its_prompt() {
             let look = PostLook { doing: doing.clone(), door, ..free() };
             tell(&[(look.clone(), PostStep::Wait(waiting)), (look, PostStep::Wait(waiting))]);
         }
+        // Nor is it while it is paused.
+        let paused = PostLook { is_paused: true, ..free() };
+        tell(&[(paused, PostStep::Wait(Waiting::Paused))]);
         // It began to do something just before.
         let look = PostLook { doing: doing.clone(), ..claimed() };
         tell(&[(free(), PostStep::Claim), (look, PostStep::Wait(waiting))]);
@@ -252,6 +255,7 @@ pub(super) fn free() -> PostLook {
         used: None,
         doing: Some(Doing::AtPrompt),
         is_recalled: false,
+        is_paused: false,
         came: None,
         listed: None,
         door: LISTED,

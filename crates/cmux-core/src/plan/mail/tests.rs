@@ -70,6 +70,19 @@ fn that_a_delivery_is_taken_back_is_told_with_every_plan() {
 }
 
 #[test]
+fn that_an_agent_is_paused_is_told_with_what_is_typed_to_it() {
+    for (intent, expected) in [(Intent::Run, false), (Intent::Pause, true), (Intent::Stop, false)] {
+        let world = World { open: Some(delivery()), ..World::default() };
+        let steps = plan(&Agent { intent, ..idle() }, &world, NOW).steps;
+        let told = steps.iter().find_map(|step| match step.action {
+            Some(Action::Deliver { is_paused, .. }) => Some(is_paused),
+            Some(_) | None => None,
+        });
+        assert_eq!(told, Some(expected), "{intent:?}");
+    }
+}
+
+#[test]
 fn what_is_lost_is_done_again() {
     for world in [
         World { has_mail: true, ..World::default() },

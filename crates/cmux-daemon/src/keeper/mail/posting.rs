@@ -140,6 +140,7 @@ impl Watch {
             used,
             doing: seen.doing(),
             is_recalled: way.is_recalled,
+            is_paused: self.mail.is_paused,
             came,
             listed: way.posts.listed,
             door: Door {

@@ -265,6 +265,7 @@ impl Watch {
             is_deaf: seen.glance.is_input_off,
             is_in_front,
             is_recalled: false,
+            is_paused: self.mail.is_paused,
         }
     }
 }

@@ -139,6 +139,7 @@ impl World {
             ticket: self.ticket,
             doing: Some(if is_busy { Doing::Working } else { Doing::AtPrompt }),
             is_recalled: self.is_recalled,
+            is_paused: false,
             came: self.came.clone(),
             listed: self.listed,
             door: self.door,
