@@ -120,7 +120,7 @@ impl World {
             Action::OfferMail { agent, run } if self.lives.is_up(run) => {
                 vec![Report::MailWanted { agent, run, mark: 0 }]
             }
-            Action::Deliver { delivery } if self.lives.is_up(delivery.run) => {
+            Action::Deliver { delivery, .. } if self.lives.is_up(delivery.run) => {
                 self.deliver(&delivery)
             }
             Action::SettleDelivery { delivery, .. } => {
@@ -222,7 +222,7 @@ impl World {
 /// Returns whether it is stored what is to be done with mail.
 pub(crate) fn is_stored(view: View<'_>, action: &Action) -> Result<bool, StoreError> {
     match action {
-        Action::Deliver { delivery } | Action::SettleDelivery { delivery, .. } => {
+        Action::Deliver { delivery, .. } | Action::SettleDelivery { delivery, .. } => {
             Ok(deliveries::find(view, delivery.id)?.as_ref() == Some(&**delivery))
         }
         Action::Recall { delivery, .. } => {
