@@ -14,8 +14,9 @@ use rustix::process::{Pid, Signal, kill_process_group};
 /// How much is kept of what a command says.
 const OUTPUT_MAX: usize = 1 << 20;
 
-/// How often it is looked after.
+/// How often it is looked after, and how often once it has closed its outputs: it is about to end.
 const LOOK: Duration = Duration::from_millis(10);
+const LOOK_AT_END: Duration = Duration::from_millis(1);
 
 /// How long what a command has left behind may still speak for it.
 const AFTER: Duration = Duration::from_millis(100);
@@ -101,7 +102,7 @@ fn attend(
             Err(RecvTimeoutError::Timeout) => {}
             // Nobody speaks any more; it may still run.
             Err(RecvTimeoutError::Disconnected) if over.is_some() => break,
-            Err(RecvTimeoutError::Disconnected) => thread::sleep(LOOK),
+            Err(RecvTimeoutError::Disconnected) => thread::sleep(LOOK_AT_END),
         }
         if let Some(since) = over {
             if Instant::now().duration_since(since) > AFTER {
