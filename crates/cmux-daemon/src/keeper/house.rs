@@ -12,7 +12,7 @@ use cmux_drivers::tmux::TmuxError;
 use cmux_drivers::tmux::control::{Control, Heard};
 use cmux_drivers::tmux::pane::{self, Pane};
 use cmux_drivers::tmux::server::{Generation, Server};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 use tracing::{debug, warn};
 
@@ -43,6 +43,8 @@ pub(crate) struct House {
     /// Whose agents live in it. A person's own server is no project's.
     pub(crate) project: Option<ProjectId>,
     wishes: mpsc::Sender<Wish>,
+    /// The connection, if there is one: who looks often does not wait for whoever keeps it.
+    current: watch::Receiver<Option<Control>>,
     /// Whether it is being surveyed.
     surveyed: Arc<AtomicBool>,
 }
@@ -73,19 +75,21 @@ impl House {
         orders: Orders,
     ) -> House {
         let (wishes, asked) = mpsc::channel(WISHES_MAX);
+        let (shown, current) = watch::channel(None);
         let house = Keep {
             server: server.clone(),
             is_persons: project.is_none(),
             files_max: desk.files_max,
             orders,
             line: None,
+            shown,
             process: None,
             is_lost: false,
             looked_at: Instant::now() - VISIT_EVERY,
             generation: None,
         };
         tokio::spawn(house.keep(asked));
-        House { server, project, wishes, surveyed: Arc::default() }
+        House { server, project, wishes, current, surveyed: Arc::default() }
     }
 
     /// Returns whether it is a person's own, in which nothing but the tags of agents may be changed.
@@ -103,7 +107,11 @@ impl House {
 
     /// Returns the connection to the server that runs. If none runs, it is [`TmuxError::NoServer`].
     pub(crate) async fn control(&self) -> Result<Control, TmuxError> {
-        self.wish(false).await
+        let current = self.current.borrow().clone().filter(|control| !control.is_gone());
+        match current {
+            Some(control) => Ok(control),
+            None => self.wish(false).await,
+        }
     }
 
     /// Returns the connection to the server, which is started if none runs.
@@ -143,6 +151,8 @@ struct Keep {
     files_max: Option<u64>,
     orders: Orders,
     line: Option<Line>,
+    /// What others know of it.
+    shown: watch::Sender<Option<Control>>,
     /// Who a person's server was when it was last visited.
     process: Option<Process>,
     /// Whether it was told that there is no server.
@@ -169,7 +179,7 @@ impl Keep {
                 },
                 is_open = hear(&mut self.line) => {
                     if !is_open {
-                        self.line = None;
+                        self.hang_up();
                     }
                     // What comes at once is looked at in one go. Nobody waits for that meanwhile.
                     look_at = look_at.or(Some(self.looked_at + LOOK_APART));
@@ -194,7 +204,7 @@ impl Keep {
         if let Some(line) = self.line.as_ref().filter(|line| !line.control.is_gone()) {
             return Ok(line.control.clone());
         }
-        self.line = None;
+        self.hang_up();
         if start {
             if matches!(self.server.pid().await, Err(TmuxError::NoServer)) {
                 self.lose().await;
@@ -209,8 +219,14 @@ impl Keep {
             self.lose().await;
         }
         self.line = Some(Line { control: control.clone(), heard });
+        self.shown.send_replace(Some(control.clone()));
         self.is_lost = false;
         Ok(control)
+    }
+
+    fn hang_up(&mut self) {
+        self.line = None;
+        self.shown.send_replace(None);
     }
 
     /// Tells that the server is gone, once.
