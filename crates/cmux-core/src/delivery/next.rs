@@ -326,7 +326,8 @@ impl Typing {
             return Step::Tell(Sighted::Typing);
         }
         let (so, after) = match look.presses {
-            0 if delivery.attempt == 1 => (self.pasted.or(self.ours), pace.submit_after),
+            // From when it was seen there: a CLI that was slow to read it is not hurried.
+            0 if delivery.attempt == 1 => (self.ours.or(self.pasted), pace.submit_after),
             // The copy before may only have been late, and come to this one.
             0 => (self.ours, pace.submit_after.max(STALE_AFTER)),
             presses => (self.pressed.min(self.ours), patience(LEAVES_WITHIN, presses)),

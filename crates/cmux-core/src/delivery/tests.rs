@@ -86,7 +86,7 @@ fn a_delivery_is_pasted_submitted_and_done_when_it_is_used() {
         (Look { ticket: Ticket::Absent, ..free() }, Step::Lay),
         (free(), Step::Paste),
         (pasted(), Step::Pause(SOON)),
-        (Look { holds: Holds::Ours, ..pasted() }, Step::Pause(Duration::from_millis(46))),
+        (Look { holds: Holds::Ours, ..pasted() }, Step::Pause(Duration::from_millis(50))),
         (Look { holds: Holds::Ours, ..pasted() }, Step::Press(1)),
         (pressed(), Step::Tell(Sighted::Submitted)),
         (Look { ticket: Ticket::Claimed, ..pressed() }, Step::Tell(Sighted::Claimed)),
