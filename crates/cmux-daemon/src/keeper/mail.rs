@@ -22,6 +22,7 @@ use cmux_core::mail::Waiting;
 use cmux_core::report::{Answer, Report};
 use cmux_core::time::Timestamp;
 use cmux_drivers::failpoint;
+use cmux_drivers::tmux::TmuxError;
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 use tracing::{debug, warn};
@@ -34,6 +35,7 @@ use self::posting::Posts;
 use self::proof::Proof;
 pub(super) use self::proof::Whereabouts;
 use self::sight::Seen;
+use self::steps::lay;
 use super::desk::Desk;
 use super::watch::Watch;
 
@@ -62,6 +64,8 @@ pub(super) struct Mail {
     at: Option<Instant>,
     /// How often in a row something was in the way.
     waits: u32,
+    /// How long the last look took.
+    look_took: Duration,
     offering: Offering,
     /// Deliveries to this life that are settled and of which a copy may be left, the last one last.
     before: Vec<Delivery>,
@@ -75,6 +79,8 @@ pub(super) struct UnderWay {
     delivery: Delivery,
     typing: Typing,
     is_recalled: bool,
+    /// Whether it was made just now, and nothing was done with it yet.
+    is_new: bool,
     /// Whether what is too long to be typed lies where it can be read.
     is_filed: bool,
     lock: Option<Lock>,
@@ -163,7 +169,7 @@ impl Watch {
             self.mail.under_way = way;
             return self.mail.soon(after);
         }
-        match self.glance(desk).await {
+        match self.glance_while_laying(way.as_mut(), desk).await {
             Ok(seen) => match way {
                 Some(way) => self.mail.under_way = self.go_on(way, &seen, desk).await,
                 None => self.ask_for_mail(&seen, desk).await,
@@ -174,6 +180,32 @@ impl Watch {
                 self.wait(Waiting::Tmux, desk);
             }
         }
+    }
+
+    /// Looks at the pane. The ticket of a delivery that is new is laid meanwhile: it lies before anything is
+    /// typed, and the look is the fresher for it.
+    async fn glance_while_laying(
+        &mut self,
+        way: Option<&mut UnderWay>,
+        desk: &Desk,
+    ) -> Result<Seen, TmuxError> {
+        let new = way.filter(|way| way.is_new && self.channel == Channel::Paste);
+        let ticket = new.map(|way| {
+            way.is_new = false;
+            self.ticket_of(&way.delivery)
+        });
+        let laying = async {
+            match ticket {
+                Some(ticket) => lay(ticket, desk).await,
+                None => Ok(()),
+            }
+        };
+        let (seen, laid) = tokio::join!(self.glance(desk), laying);
+        if let Err(error) = laid {
+            // As it is not there, it is tried again.
+            debug!(%error, "a ticket could not be laid");
+        }
+        seen
     }
 
     /// Holds the pane's lock while something is typed. Returns when to try again, if it cannot be had now.
@@ -215,7 +247,7 @@ impl Watch {
         match desk.inbox.ask(Report::MailWanted { agent, run, mark }).await {
             Ok(Answer::Delivery(Some(delivery))) => {
                 failpoint::hit("mail.asked");
-                self.mail.under_way = Some(UnderWay::new(*delivery));
+                self.mail.under_way = Some(UnderWay { is_new: true, ..UnderWay::new(*delivery) });
                 self.mail.soon(Duration::ZERO);
             }
             // Nothing waits any more, or it is not for this life.
@@ -301,7 +333,7 @@ impl Watch {
         loop {
             let step = way.typing.next(&way.delivery, &look, &self.pace(), self.now());
             match step {
-                Step::Lay => match self.lay(&way.delivery, desk).await {
+                Step::Lay => match lay(self.ticket_of(&way.delivery), desk).await {
                     Ok(()) => look.ticket = Ticket::Open,
                     Err(error) => {
                         warn!(%error, agent = %self.agent, "a ticket could not be laid");
@@ -418,6 +450,7 @@ impl UnderWay {
             delivery,
             typing: Typing::default(),
             is_recalled: false,
+            is_new: false,
             is_filed: false,
             lock: None,
             pasted_at: None,

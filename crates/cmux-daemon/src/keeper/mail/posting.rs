@@ -17,6 +17,7 @@ use tracing::{debug, warn};
 use super::super::desk::Desk;
 use super::super::watch::Watch;
 use super::sight::Seen;
+use super::steps::lay;
 use super::{RETRY_AFTER, UnderWay};
 
 /// How long a door may take to answer.
@@ -80,7 +81,7 @@ impl Watch {
             let step = way.posts.posting.next(&way.delivery, &look, self.now());
             match step {
                 PostStep::Lay => {
-                    if let Err(error) = self.lay(&way.delivery, desk).await {
+                    if let Err(error) = lay(self.ticket_of(&way.delivery), desk).await {
                         warn!(%error, agent = %self.agent, "a ticket could not be laid");
                         self.mail.soon(RETRY_AFTER);
                         return Some(way);

@@ -15,6 +15,7 @@ use cmux_drivers::process::foreground;
 use cmux_drivers::tmux::TmuxError;
 use cmux_drivers::tmux::glance::{self, Glance};
 use cmux_drivers::typing_lock::is_dialog_near;
+use tokio::time::Instant;
 
 use super::super::desk::Desk;
 use super::super::house::ANSWER_WITHIN;
@@ -30,6 +31,10 @@ const UNANSWERED_FOR_S: u64 = 30;
 
 /// How long apart looks are at least in a person's server, where each is a process.
 const VISIT_APART: Duration = Duration::from_millis(500);
+
+/// How many times as long as a look takes it is left alone after it, and how long at most.
+const LOOK_SHARE: u32 = 2;
+const APART_MAX: Duration = Duration::from_millis(250);
 
 /// Returns the second that a moment is in, since 1970.
 pub(super) fn second(at: Timestamp) -> u64 {
@@ -84,8 +89,11 @@ impl Seen {
 impl Watch {
     /// Looks at the pane, and hears what it says of the agent.
     pub(super) async fn glance(&mut self, desk: &Desk) -> Result<Seen, TmuxError> {
+        let begun = Instant::now();
         let control = self.house.control().await?;
-        let glance = glance::glance(&control, self.pane, ANSWER_WITHIN).await?;
+        let glance = glance::glance(&control, self.pane, ANSWER_WITHIN).await;
+        self.mail.look_took = begun.elapsed();
+        let glance = glance?;
         if glance.is_dead || glance.run != Some(self.run) {
             return Err(TmuxError::NoPane(self.pane));
         }
@@ -143,9 +151,11 @@ impl Watch {
         }
     }
 
-    /// Returns how long apart looks are at least.
+    /// Returns how long apart looks are at least. In a crowd a look takes long, and who looks less often leaves
+    /// more to the others.
     pub(super) fn look_apart(&self) -> Duration {
-        if self.house.is_persons() { VISIT_APART } else { Duration::ZERO }
+        let least = if self.house.is_persons() { VISIT_APART } else { Duration::ZERO };
+        least.max(self.mail.look_took.saturating_mul(LOOK_SHARE).min(APART_MAX))
     }
 
     /// Returns what is seen of an agent to which nothing is being typed.

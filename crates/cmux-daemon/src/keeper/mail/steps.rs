@@ -169,10 +169,10 @@ impl Watch {
         Ok(file)
     }
 
-    /// Lays the ticket that the agent's hook takes.
-    pub(super) async fn lay(&self, delivery: &Delivery, desk: &Desk) -> io::Result<()> {
+    /// Returns the ticket that the agent's hook takes.
+    pub(super) fn ticket_of(&self, delivery: &Delivery) -> TicketText {
         let cli = children(self.process.pid).first().copied().filter(|_| !self.is_adopted);
-        let ticket = TicketText {
+        TicketText {
             delivery: delivery.id,
             run: self.run,
             process: cli.unwrap_or(self.process),
@@ -180,12 +180,7 @@ impl Watch {
             letters: letters_of(&delivery.text),
             blocks: self.pace().confirm == Confirm::Hook,
             messages: delivery.messages.clone(),
-        };
-        let claims = desk.claims.clone();
-        failpoint::hit("mail.lay");
-        let laid = spawn_blocking(move || claims.lay(&ticket)).await;
-        failpoint::hit("mail.laid");
-        laid.map_err(io::Error::other)?
+        }
     }
 
     pub(super) async fn change_ticket(
@@ -206,4 +201,13 @@ impl Watch {
             }
         }
     }
+}
+
+/// Lays a ticket.
+pub(super) async fn lay(ticket: TicketText, desk: &Desk) -> io::Result<()> {
+    let claims = desk.claims.clone();
+    failpoint::hit("mail.lay");
+    let laid = spawn_blocking(move || claims.lay(&ticket)).await;
+    failpoint::hit("mail.laid");
+    laid.map_err(io::Error::other)?
 }
