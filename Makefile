@@ -53,6 +53,7 @@ bench: build ## measure what cmux costs, beside a baseline in the same run
 	@cd "$(ROOT)" && CMUX_PROGRAM="$(BINARY)" cargo bench --locked -p cmux-daemon --bench life
 	@cd "$(ROOT)" && CMUX_PROGRAM="$(BINARY)" cargo bench --locked -p cmux-daemon --bench hook
 	@cd "$(ROOT)" && CMUX_PROGRAM="$(BINARY)" cargo bench --locked -p cmux-daemon --bench keep
+	@cd "$(ROOT)" && CMUX_PROGRAM="$(BINARY)" cargo bench --locked -p cmux-daemon --bench mail
 
 # Renamed into place: agents' hooks run the installed file at any moment.
 install: build ## build cmux and install it to ~/.cargo/bin (or PREFIX=…, to its bin)
