@@ -9,6 +9,7 @@ mod deaths;
 mod launches;
 mod lost;
 mod made_up;
+mod numbers;
 mod terminals;
 mod world;
 
