@@ -46,6 +46,8 @@ soak: ## try the delivery of mail in many more schedules and under many more kil
 	@cd "$(ROOT)" && CMUX_SCHEDULES="$(SCHEDULES)" cargo test --locked --release -p cmux-core --test mail
 	@cd "$(ROOT)" && scripts/prepare test && CMUX_STORM_MESSAGES="$(MESSAGES)" CMUX_STORM_KILLS="$(KILLS)" \
 	cargo test --locked -p cmux --test mail -- --nocapture --test-threads=1 storm::
+	@cd "$(ROOT)" && CMUX_BODIES=10000 CMUX_TRIALS=1000 CMUX_MESSAGES=500 \
+	cargo test --locked -p cmux --test typing -- --test-threads=1
 
 bench: build ## measure what cmux costs, beside a baseline in the same run
 	@cd "$(ROOT)" && cargo bench --locked -p cmux-daemon --bench append

@@ -77,7 +77,7 @@ fn what_is_counted_of_mail_under_load_is_what_happened() {
 fn compare(world: &World, oldest: &Message, sent: usize) {
     let read = READERS * EACH + COPIES;
     let events = world.events();
-    let of = |kind: &str| events.iter().filter(move |event| event.kind == kind);
+    let of = |kind: &'static str| events.iter().filter(move |event| event.kind == kind);
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     let typed: BTreeSet<(String, i64)> = of("message.typing")
         .map(|event| (text(&event.data["delivery"]), event.at.millis()))
