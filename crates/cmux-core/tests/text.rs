@@ -43,6 +43,33 @@ fn what_only_speaks_of_headers_is_left_as_it_is() {
 }
 
 #[test]
+fn no_file_is_attached_by_its_name() {
+    for (body, expected) in [
+        ("@/etc/passwd", "@ /etc/passwd"),
+        ("see @~/.ssh/id and @../x", "see @ ~/.ssh/id and @ ../x"),
+        ("@\"/a b\" @'/a' @`/a` @\\/a", "@ \"/a b\" @ '/a' @ `/a` @ \\/a"),
+        ("@\u{7}/x", "@ /x"),
+        ("@@/x", "@@ /x"),
+        ("(@/x)\t@/y\n@/z", "(@ /x)\t@ /y\n@ /z"),
+        // Some look for it in the middle of a word, too.
+        ("a@/x", "a@ /x"),
+        ("@worker: me@example.com, @src/main.rs", "@worker: me@example.com, @src/main.rs"),
+        ("@ /x", "@ /x"),
+    ] {
+        assert_eq!(normal(body), expected);
+        check(body);
+    }
+}
+
+#[test]
+fn the_name_of_a_file_is_left_as_it_is() {
+    let sha256 = cmux_core::digest::Digest::of(b"");
+    let said = Said::File { path: "/srv/@/.cmux/mail/msg_1", bytes: 9000, sha256 };
+    let written = text(DeliveryId::new(Ulid::from(7_u128)), &[part(1, said)]);
+    assert!(written.contains("\n/srv/@/.cmux/mail/msg_1\n"), "{written}");
+}
+
+#[test]
 fn nothing_that_is_known_to_be_hostile_does_harm() {
     for first in HOSTILE.iter().chain(FORGED) {
         check(first);
@@ -96,19 +123,30 @@ fn check(body: &str) {
     assert_eq!(normal(&typed), typed, "it is in its normal form");
     assert_eq!(typed.trim_end(), typed);
     assert!(typed.lines().all(|line| !is_header(line)), "{typed:?}");
+    assert_eq!(apart(&typed), typed, "no file is attached");
     check_kept(body, &typed);
     check_whole(&[Said::Text(body)]);
     check_whole(&[Said::Text(body), Said::Text("last"), Said::Text(body)]);
     check_print(body);
 }
 
-/// Checks that nothing was left out but control characters, and nothing added but what marks a line.
+/// Returns a text with a blank wherever an `@` would stand before what begins a path.
+fn apart(text: &str) -> String {
+    let begins = ["/", "~", ".", "\\", "\"", "'", "`"];
+    begins
+        .iter()
+        .fold(text.to_owned(), |text, it| text.replace(&format!("@{it}"), &format!("@ {it}")))
+}
+
+/// Checks that nothing was left out but control characters, and nothing added but what marks a line and what
+/// keeps an `@` from a path.
 #[track_caller]
 fn check_kept(body: &str, typed: &str) {
     let body = body.replace("\r\n", "\n").replace(['\r', '\u{85}', '\u{2028}', '\u{2029}'], "\n");
     let is_kept = |it: &char| *it == '\t' || *it == '\n' || !it.is_control();
     let kept: String = body.chars().filter(is_kept).collect();
-    let kept: Vec<&str> = kept.trim_end().split('\n').collect();
+    let kept = apart(kept.trim_end());
+    let kept: Vec<&str> = kept.split('\n').collect();
     let typed: Vec<&str> = typed.split('\n').collect();
     assert_eq!(typed.len(), kept.len(), "{body:?}");
     for (typed, kept) in typed.iter().zip(&kept) {

@@ -2,8 +2,9 @@
 //! a key.
 //!
 //! The normal form of a body that is typed: ends of lines are `\n`; every other control character but the
-//! tab is left out; a line that looks like a header has a `\` before it; blanks at the end are left out. A
-//! body that is too long is in a file as it was sent, and the text names it.
+//! tab is left out; a line that looks like a header has a `\` before it; an `@` before a `/`, `~`, `.`, `\` or a
+//! quote has a blank after it, as CLIs would attach the file that is named so without asking; blanks at the
+//! end are left out. A body that is too long is in a file as it was sent, and the text names it.
 
 use crate::digest::Digest;
 use crate::id::{DeliveryId, MessageId};
@@ -48,7 +49,7 @@ pub fn text(id: DeliveryId, parts: &[Part<'_>]) -> String {
             Said::File { path, bytes, sha256 } => format!(
                 "The message is long ({bytes} bytes, sha256 {}). It is in this file; read it there:\n{}",
                 sha256.hex(),
-                normal(path)
+                in_lines(path)
             ),
         };
     }
@@ -87,6 +88,20 @@ fn letters(text: &str) -> impl Iterator<Item = char> {
 
 /// Returns a body in its normal form.
 pub fn normal(body: &str) -> String {
+    let mut text = String::with_capacity(body.len());
+    let mut before = None;
+    for letter in in_lines(body).chars() {
+        if before == Some('@') && matches!(letter, '/' | '~' | '.' | '\\' | '"' | '\'' | '`') {
+            text.push(' ');
+        }
+        text.push(letter);
+        before = Some(letter);
+    }
+    text
+}
+
+/// Returns a text in lines that end no paste and pass for no header.
+fn in_lines(body: &str) -> String {
     let mut text = String::with_capacity(body.len());
     let body = body.replace("\r\n", "\n").replace(['\r', '\u{2028}', '\u{2029}', '\u{85}'], "\n");
     for (number, line) in body.split('\n').enumerate() {
