@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use cmux_core::id::MessageId;
@@ -59,6 +60,25 @@ pub enum MailFileError {
     TooLong(usize),
     #[error("{} cannot be written: {source}", path.display())]
     Unwritable { path: PathBuf, source: io::Error },
+}
+
+impl MailFileError {
+    /// Returns whether it may be otherwise soon, though nobody does anything about it.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            MailFileError::Unwritable { source, .. } => {
+                let of_disk = [Errno::NOSPC, Errno::DQUOT, Errno::INTR];
+                // Too many files are open.
+                let of_load = [Errno::MFILE, Errno::NFILE, Errno::NOMEM];
+                let error = Errno::from_io_error(source);
+                error.is_some_and(|it| of_disk.contains(&it) || of_load.contains(&it))
+            }
+            MailFileError::Link(_)
+            | MailFileError::NotFolder(_)
+            | MailFileError::Anothers(_)
+            | MailFileError::TooLong(_) => false,
+        }
+    }
 }
 
 /// Lays the body of a message into the project at `root`, byte for byte, and returns where it is. When this
@@ -228,7 +248,10 @@ fn speaks_of_mail(list: File) -> bool {
 
 /// Puts a file in the place of whatever is called `name`, so that nothing is written through what is there.
 fn replace(folder: &OwnedFd, name: &str, content: &[u8]) -> io::Result<()> {
-    let new = format!("{UNFINISHED}{name}-{}", std::process::id());
+    // Another thread may be at the same: two agents of a project are written to at once.
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let new = format!("{UNFINISHED}{name}-{}-{number}", std::process::id());
     match unlinkat(folder, &new, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => {}
         Err(error) => return Err(error.into()),

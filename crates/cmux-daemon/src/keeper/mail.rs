@@ -305,8 +305,8 @@ impl Watch {
                     self.mail.soon(Duration::ZERO);
                     return None;
                 }
-                Err(NotFiled::Unread(why)) => {
-                    warn!(why, agent = %self.agent, "what is typed to it could not be read");
+                Err(NotFiled::Yet(why)) => {
+                    warn!(why, agent = %self.agent, "what is typed to it is not at hand yet");
                     self.mail.soon(RETRY_AFTER);
                     return Some(way.unlocked());
                 }

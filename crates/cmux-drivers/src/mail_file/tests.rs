@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
+use std::thread;
 use std::time::SystemTime;
 
 use tempfile::TempDir;
@@ -29,6 +30,35 @@ fn a_body_is_laid_byte_for_byte_and_taken_away() {
     let refused = write(root.path(), id(9), &vec![b'x'; BODY_MAX + 1]).unwrap_err();
     assert!(matches!(refused, MailFileError::TooLong(_)), "{refused}");
     assert_eq!(listed(&root, ".cmux/mail"), [""; 0]);
+}
+
+#[test]
+fn the_first_of_many_at_once_are_all_laid() {
+    for _ in 0..20 {
+        let root = tempfile::tempdir().unwrap();
+        thread::scope(|scope| {
+            for n in 0..8 {
+                let root = root.path();
+                scope.spawn(move || write(root, id(n), b"x").unwrap());
+            }
+        });
+        assert_eq!(listed(&root, ".cmux/mail").len(), 8);
+    }
+}
+
+#[test]
+fn only_what_passes_by_itself_is_worth_another_try() {
+    let of = |errno: Errno| MailFileError::Unwritable { path: "x".into(), source: errno.into() };
+    for (error, expected) in [
+        (of(Errno::NOSPC), true),
+        (of(Errno::DQUOT), true),
+        (of(Errno::MFILE), true),
+        (of(Errno::ACCESS), false),
+        (of(Errno::ROFS), false),
+        (MailFileError::Link("x".into()), false),
+    ] {
+        assert_eq!(error.is_passing(), expected, "{error}");
+    }
 }
 
 #[test]

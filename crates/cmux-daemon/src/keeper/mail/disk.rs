@@ -17,8 +17,8 @@ use super::UnderWay;
 pub(super) enum NotFiled {
     /// It is known what became of the delivery: it was handed out too late.
     Settled,
-    /// The store could not be asked, which may be otherwise soon.
-    Unread(String),
+    /// The store could not be asked, or the disk is full, which may be otherwise soon.
+    Yet(String),
     /// It cannot be put there.
     Unwritten(String),
 }
@@ -40,7 +40,7 @@ pub(super) async fn file(way: &mut UnderWay, desk: &Desk) -> Result<(), NotFiled
         Ok((found, project, is_open))
     });
     let (found, project, is_open) =
-        found.await.map_err(|error| NotFiled::Unread(error.to_string()))?;
+        found.await.map_err(|error| NotFiled::Yet(error.to_string()))?;
     if !is_open {
         return Err(NotFiled::Settled);
     }
@@ -54,9 +54,11 @@ pub(super) async fn file(way: &mut UnderWay, desk: &Desk) -> Result<(), NotFiled
                 mail_file::write(Path::new(&root), message.id, text.as_bytes()).map(|_| ())
             })
         });
-        let written = written.await.map_err(|error| NotFiled::Unread(error.to_string()))?;
-        let unwritten = |error| format!("it is too long to be typed, and {error}");
-        written.map_err(|error| NotFiled::Unwritten(unwritten(error)))?;
+        let written = written.await.map_err(|error| NotFiled::Yet(error.to_string()))?;
+        written.map_err(|error| {
+            let why = format!("it is too long to be typed, and {error}");
+            if error.is_passing() { NotFiled::Yet(why) } else { NotFiled::Unwritten(why) }
+        })?;
     }
     way.is_filed = true;
     Ok(())
