@@ -39,7 +39,9 @@ fn what_is_counted_of_mail_under_load_is_what_happened() {
     let readers: Vec<String> = (0..READERS).map(|number| format!("reader-{number}")).collect();
     let script = script(&world);
     for name in readers.iter().map(String::as_str).chain(["copier", "paused"]) {
-        world.spawn_as(name, &json!({ "env": { "CMUX_DEMO_SCRIPT": script } }));
+        // What is redirected is asked about otherwise.
+        let args = ["--permission-mode", "bypassPermissions"];
+        world.spawn_as(name, &json!({ "env": { "CMUX_DEMO_SCRIPT": script }, "args": args }));
     }
     for name in readers.iter().map(String::as_str).chain(["copier", "paused"]) {
         world.in_phase(name, Phase::Idle);
