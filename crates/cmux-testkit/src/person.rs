@@ -50,7 +50,9 @@ impl Person {
 
     /// Types a text, letter by letter as far as the program can tell.
     pub fn types(&self, text: &str) {
-        self.tmux(&self.terminal, &["send-keys", "-t", "desk", "-l", "--", text]);
+        // At the end of a word, tmux takes it for the end of a command.
+        let text = text.strip_suffix(';').map_or(text.to_owned(), |text| format!("{text}\\;"));
+        self.tmux(&self.terminal, &["send-keys", "-t", "desk", "-l", "--", &text]);
     }
 
     /// Presses a key that tmux knows by this name.

@@ -117,29 +117,45 @@ impl DeskOf<'_> {
     fn writes(&self, draft: &str, dice: &mut Dice) {
         loop {
             eventually("the prompt is empty", || self.composer().filter(String::is_empty));
-            let is_human = dice.below(2) == 0;
-            let mut typed = 0;
-            if is_human {
-                for letter in draft.chars() {
-                    self.person.types(&letter.to_string());
-                    typed += 1;
-                    sleep(Duration::from_millis(dice.below(LETTER_MS_MAX)));
-                    if self.composer().is_some_and(|it| is_ours(&it)) {
-                        break;
-                    }
+            let typed = match dice.below(2) {
+                0 => self.by_hand(draft, dice),
+                _ => {
+                    self.person.types(draft);
+                    draft.chars().count()
                 }
-            } else {
-                self.person.types(draft);
-                typed = draft.chars().count();
-            }
-            let seen = eventually("what was written is seen", || {
-                self.composer().filter(|it| it == draft || is_ours(it))
-            });
-            if seen == draft {
+            };
+            if typed == draft.chars().count() && self.is_alone(draft) {
                 return;
             }
             (0..typed).for_each(|_| self.person.presses("BSpace"));
         }
+    }
+
+    /// Has the person write letter by letter, until they see that something else came to the prompt. Returns
+    /// how many letters they wrote.
+    fn by_hand(&self, draft: &str, dice: &mut Dice) -> usize {
+        let mut typed = 0;
+        for letter in draft.chars() {
+            self.person.types(&letter.to_string());
+            typed += 1;
+            sleep(Duration::from_millis(dice.below(LETTER_MS_MAX)));
+            if self.composer().is_some_and(|it| is_ours(&it)) {
+                break;
+            }
+        }
+        typed
+    }
+
+    /// Waits until what was written is seen. Returns whether nothing else is.
+    fn is_alone(&self, draft: &str) -> bool {
+        let mut last = None;
+        let seen = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            eventually("what was written is seen", || {
+                last = self.composer();
+                last.clone().filter(|it| it == draft || is_ours(it))
+            })
+        }));
+        seen.unwrap_or_else(|_| panic!("{draft:?} is not seen: {last:?}")) == draft
     }
 
     /// Has the person scroll back, and return.
