@@ -36,6 +36,8 @@ export type Agent = {
   last_seen_at: Time | null;
   /** How many messages wait for it. */
   queue: number;
+  /** What it has used in all. */
+  usage: Usage;
 };
 
 /** A page of agents. */
@@ -57,6 +59,83 @@ export type Place = {
   server: string;
   /** The pane, as tmux numbers it: `%7`. */
   pane: string;
+};
+
+/** A page of a conversation, oldest first. */
+export type Conversation = {
+  entries: Array<Entry>;
+  /** Where the page before this one ends, if there may be one. */
+  next: string | null;
+  /** Why there is no conversation, in words. */
+  missing: string | null;
+};
+
+/** Something that was said. */
+export type Entry = {
+  /** What it is known by in this conversation. */
+  id: string;
+  at: Time | null;
+  /** Whether it was said to a subagent, or by one. */
+  subagent: boolean;
+} & ({
+  "what": "prompt";
+  text: string;
+  text_cut: boolean;
+  messages: Array<string>;
+} | {
+  "what": "answer";
+  text: string;
+  text_cut: boolean;
+} | {
+  "what": "thinking";
+  text: string;
+  text_cut: boolean;
+} | {
+  "what": "call";
+  call: string;
+  tool: string;
+  input: unknown;
+  input_cut: boolean;
+} | {
+  "what": "result";
+  call: string;
+  text: string;
+  text_cut: boolean;
+  ok: boolean | null;
+} | {
+  "what": "note";
+  text: string;
+});
+
+/** What was said. Of long texts, the beginning is there. */
+export type Said = {
+  "what": "prompt";
+  text: string;
+  text_cut: boolean;
+  messages: Array<string>;
+} | {
+  "what": "answer";
+  text: string;
+  text_cut: boolean;
+} | {
+  "what": "thinking";
+  text: string;
+  text_cut: boolean;
+} | {
+  "what": "call";
+  call: string;
+  tool: string;
+  input: unknown;
+  input_cut: boolean;
+} | {
+  "what": "result";
+  call: string;
+  text: string;
+  text_cut: boolean;
+  ok: boolean | null;
+} | {
+  "what": "note";
+  text: string;
 };
 
 /** Whether a daemon runs, and which. Also what `cmux daemon status --json` prints. */
@@ -91,6 +170,8 @@ export type Status = {
   projects: Array<Project>;
   agents: Array<Agent>;
   mail: MailStatus;
+  /** What the agents that there are have used. */
+  usage: Usage;
 };
 
 /** The daemon was asked to stop, and does. */
@@ -136,6 +217,10 @@ export type Events = {
   head: number;
   /** The newest event that is missing here because it was archived, if that is after the one asked for. */
   archived_through?: number | null;
+  /** How far back it was looked, unless it was looked at all there is before: ask again with `before` this. */
+  scanned_from: number | null;
+  /** How far it was looked after `since`, unless it was looked at all there is: ask again with `since` this. */
+  scanned_through: number | null;
 };
 
 /** What a client of the stream is told besides events. */
@@ -154,6 +239,10 @@ export type Notice = {
 } | {
   "kind": "goodbye";
   retry_ms: number;
+} | {
+  "kind": "vitals";
+  sample: Vital;
+  health: Health;
 };
 
 /** Whether something does what it is there for. */
@@ -180,7 +269,7 @@ export type Part = {
 };
 
 /** What came of a claim. */
-export type ClaimOutcome = "claimed" | "again" | "blocked";
+export type ClaimOutcome = "claimed" | "again" | "second" | "blocked";
 
 /** What is answered to the CLI, in its own words. */
 export type HookReply = {
@@ -256,6 +345,12 @@ export type Link = {
   expires_at: Time;
 };
 
+/** How many messages are known to be delivered by one kind of evidence. */
+export type EvidenceCount = {
+  evidence: string;
+  messages: number;
+};
+
 /** What an agent was told and what it did, newest first. */
 export type History = {
   history: Array<Moment>;
@@ -263,12 +358,27 @@ export type History = {
   next: string | null;
 };
 
-/** How much mail there is that nobody has read. */
+/** What became of mail since the daemon started. */
+export type MailCounts = {
+  /** How often something was typed. */
+  attempts: number;
+  /** How many second copies were kept from agents. */
+  duplicates_blocked: number;
+  /** How many messages were delivered, by what that is known. */
+  delivered: Array<EvidenceCount>;
+  /** How long it took on average until agents had read what was sent to them. */
+  mean_ms: number | null;
+};
+
+/** How mail is: how much of it nobody has read, and what became of the rest. */
 export type MailStatus = {
   /** How many messages wait for agents. */
   waiting: number;
+  /** When the one of them was sent that has waited longest. */
+  oldest_at: Time | null;
   /** How many the person has not read. */
   unread: number;
+  counted: MailCounts;
 };
 
 /** Something that somebody has to say to an agent, or to the person. */
@@ -331,19 +441,6 @@ export type Moment = {
 } & Message | {
   "what": "turn";
 } & Turn;
-
-/** One prompt's work. */
-export type Turn = {
-  id: string;
-  /** The life of the agent that it belongs to. */
-  run: string | null;
-  /** When the first of it was heard of. */
-  began_at: Time;
-  /** When it was heard to be over. */
-  ended_at: Time | null;
-  /** The tools that were used in it, each as often as it was, the first ones. */
-  tools: Array<string>;
-};
 
 /** What went wrong. */
 export type Problem = {
@@ -509,6 +606,81 @@ export type Trust = {
   supervisor: boolean | null;
   /** What is wrong with its files, each with its reason. It is not used. */
   refused: Array<string>;
+};
+
+/** One prompt's work. */
+export type Turn = {
+  id: string;
+  /** The life of the agent that it belongs to. */
+  run: string | null;
+  /** When the first of it was heard of. */
+  began_at: Time;
+  /** When it was heard to be over. */
+  ended_at: Time | null;
+  /** How it ended. */
+  how: TurnEnd | null;
+  /** The messages that it was about, if they came from cmux. */
+  messages: Array<string>;
+  /** The tools that were used in it, each as often as it was, the first ones. */
+  tools: Array<string>;
+  /** How often a tool was used. */
+  calls: number;
+  /** What it took, as far as that was read. */
+  usage: Usage;
+};
+
+/** How a turn ended. */
+export type TurnEnd = "done" | "failed" | "limited" | "interrupted" | "left" | "died";
+
+/** How many tokens were used, and what they cost. */
+export type Usage = {
+  /** How many there were in all. */
+  tokens: number;
+  /** What the model read, beside what it had kept. */
+  input_tokens: number;
+  output_tokens: number;
+  /** What it had kept from before and read again. */
+  cache_read_tokens: number;
+  /** What it read and kept. */
+  cache_write_tokens: number;
+  /** What those tokens cost whose price is known, if any is. */
+  cost_usd: number | null;
+  /** How many there are whose price is not known. */
+  unpriced_tokens: number;
+};
+
+/** How cmux did at a time, and what happened since the sample before. */
+export type Vital = {
+  at: Time;
+  status: Condition;
+  /** How many agents have a process. */
+  agents: number;
+  /** How many messages to agents are not over, and for how long the oldest of them has waited. */
+  waiting: number;
+  oldest_waiting_ms: number | null;
+  /** How many messages were delivered since, and how long half and nineteen in twenty of them took at most. */
+  delivered: number;
+  took_p50_ms: number | null;
+  took_p95_ms: number | null;
+  /** How many events there were since. */
+  events: number;
+  /** How many agents were brought back since. */
+  restarts: number;
+  /** How much memory the daemon takes. */
+  rss_bytes: number;
+  /** How long the store is, and how much room is left on its disk. */
+  store_bytes: number;
+  free_bytes: number;
+  memory_available_bytes: number;
+  memory_total_bytes: number;
+};
+
+/** The samples of the last hour, oldest first, and how cmux is now. */
+export type Vitals = {
+  /** How often a sample is taken. */
+  every_ms: number;
+  samples: Array<Vital>;
+  health: Health;
 };
 
 /** A delivery that was stored. */

@@ -1,0 +1,65 @@
+/** Calls the person when they are needed: in the tab's title, and by the browser if they have asked for it. */
+
+import { type Need, needs } from "../feed/needs";
+import { getFleet, onFleet } from "../feed/store";
+import { go } from "../shared/go";
+import { wantsNotifications } from "../shared/notify";
+import { setTitleCount } from "../shared/title";
+
+/** What was known to be needed already; nothing before the first look. */
+let known: ReadonlySet<string> | null = null;
+
+/** Follows what a person is needed for, for as long as the page is open. */
+export function followNeeds(): void {
+  onFleet(() => {
+    const state = getFleet();
+    if (state === null) return;
+    const found = needs(state);
+    setTitleCount(found.length);
+    const before = known;
+    known = new Set(found.map(({ key }) => key));
+    // What was there when the page was opened is on it.
+    if (before === null) return;
+    for (const need of found) if (!before.has(need.key)) call(need);
+  });
+}
+
+function call(need: Need): void {
+  if (!wantsNotifications() || document.hasFocus()) return;
+  const { title, body } = inWords(need);
+  const notification = new Notification(title, { body, tag: need.key, icon: "/icon.svg" });
+  notification.onclick = () => {
+    window.focus();
+    notification.close();
+    open(need);
+  };
+}
+
+function inWords(need: Need): { title: string; body: string } {
+  switch (need.what) {
+    case "asking":
+      return {
+        title: `${need.agent.name} needs you`,
+        body: need.agent.reason ?? "A question is on its screen.",
+      };
+    case "failed":
+      return {
+        title: `${need.agent.name} has failed`,
+        body: need.agent.reason ?? "It ended too often, and is left alone until you resume it.",
+      };
+    case "question":
+      return { title: `${need.letter.from} asks you something`, body: "It is in your inbox." };
+  }
+}
+
+function open(need: Need): void {
+  switch (need.what) {
+    case "asking":
+    case "failed":
+      go({ to: "/agents/$agent", params: { agent: need.agent.id }, search: { tab: "terminal" } });
+      return;
+    case "question":
+      go({ to: "/inbox", search: { thread: need.letter.thread } });
+      return;
+  }
+}

@@ -1,0 +1,122 @@
+/** Every address of the dashboard. What a page is for is loaded when it is opened. */
+
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  Link,
+  lazyRouteComponent,
+} from "@tanstack/react-router";
+import { CircleHelp } from "lucide-react";
+import { activitySearch } from "../features/activity/search";
+import { agentSearch } from "../features/agent/search";
+import { FleetPage } from "../features/fleet";
+import { fleetSearch } from "../features/fleet/search";
+import { inboxSearch, messagesSearch } from "../features/messages/search";
+import { Empty, ErrorNote } from "../shared/empty";
+import { Page } from "../shared/page";
+import { Layout } from "./layout";
+
+const PAGES = {
+  agentPage: lazyRouteComponent(() => import("../features/agent"), "AgentPage"),
+  messagesPage: lazyRouteComponent(() => import("../features/messages"), "MessagesPage"),
+  inboxPage: lazyRouteComponent(() => import("../features/messages"), "InboxPage"),
+  activityPage: lazyRouteComponent(() => import("../features/activity"), "ActivityPage"),
+  healthPage: lazyRouteComponent(() => import("../features/health"), "HealthPage"),
+  settingsPage: lazyRouteComponent(() => import("../features/settings"), "SettingsPage"),
+};
+
+/** Loads what the other pages are made of, so that they can be opened while the daemon is away. */
+export function loadPages(): void {
+  for (const page of Object.values(PAGES)) page.preload?.()?.catch(() => {});
+}
+
+const root = createRootRoute({
+  component: Layout,
+  notFoundComponent: NotFound,
+  errorComponent: ({ error, reset }) => <ErrorNote error={error} onRetry={reset} />,
+});
+
+const fleet = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  validateSearch: fleetSearch,
+  component: FleetPage,
+});
+
+const project = createRoute({
+  getParentRoute: () => root,
+  path: "/projects/$project",
+  validateSearch: fleetSearch,
+  component: FleetPage,
+});
+
+const agent = createRoute({
+  getParentRoute: () => root,
+  path: "/agents/$agent",
+  validateSearch: agentSearch,
+  component: PAGES.agentPage,
+});
+
+const messages = createRoute({
+  getParentRoute: () => root,
+  path: "/messages",
+  validateSearch: messagesSearch,
+  component: PAGES.messagesPage,
+});
+
+const inbox = createRoute({
+  getParentRoute: () => root,
+  path: "/inbox",
+  validateSearch: inboxSearch,
+  component: PAGES.inboxPage,
+});
+
+const activity = createRoute({
+  getParentRoute: () => root,
+  path: "/activity",
+  validateSearch: activitySearch,
+  component: PAGES.activityPage,
+});
+
+const health = createRoute({
+  getParentRoute: () => root,
+  path: "/health",
+  component: PAGES.healthPage,
+});
+
+const settings = createRoute({
+  getParentRoute: () => root,
+  path: "/settings",
+  component: PAGES.settingsPage,
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([fleet, project, agent, messages, inbox, activity, health, settings]),
+  defaultPreload: "intent",
+  scrollRestoration: true,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}
+
+function NotFound() {
+  return (
+    <Page title="Not found">
+      <Empty
+        icon={CircleHelp}
+        title="There is no such page"
+        action={
+          <Link to="/" className="font-medium text-accent underline">
+            Go to the fleet
+          </Link>
+        }
+      >
+        The address may be of something that is gone.
+      </Empty>
+    </Page>
+  );
+}

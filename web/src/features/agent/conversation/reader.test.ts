@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import type { Conversation, Entry } from "../../../wire";
+import { Reader } from "./reader";
+
+const entry = (id: number): Entry => ({
+  id: String(id),
+  at: null,
+  subagent: false,
+  what: "note",
+  text: "",
+});
+
+/** A conversation of `length` entries in pages of `size`, as the daemon tells it. */
+function told(length: number, size: number) {
+  return (before: string | null): Conversation => {
+    const end = before === null ? length : Number(before);
+    const from = Math.max(0, end - size);
+    const entries = Array.from({ length: end - from }, (_, at) => entry(from + at));
+    return { entries, next: from > 0 ? String(from) : null, missing: null };
+  };
+}
+
+const settled = () => new Promise<void>((done) => setTimeout(done, 0));
+
+function reading(length: number, size: number) {
+  let page = told(length, size);
+  let asked = 0;
+  const timers: Array<() => void> = [];
+  const reader = new Reader(
+    async (before) => {
+      asked += 1;
+      return page(before);
+    },
+    (_, then) => timers.push(then),
+  );
+  return {
+    reader,
+    asked: () => asked,
+    grow: (to: number) => {
+      page = told(to, size);
+    },
+    pass: () => {
+      for (const then of timers.splice(0)) then();
+    },
+    ids: () => reader.get().entries.map(({ id }) => Number(id)),
+  };
+}
+
+const upTo = (end: number, from = 0) => Array.from({ length: end - from }, (_, at) => from + at);
+
+describe("Reader", () => {
+  it("reads the newest, and then what was before", async () => {
+    const { reader, ids } = reading(25, 10);
+    reader.want();
+    await settled();
+    expect(ids()).toEqual(upTo(25, 15));
+    await reader.older();
+    await reader.older();
+    expect(ids()).toEqual(upTo(25));
+    expect(reader.get().hasOlder).toBe(false);
+  });
+
+  it.each([
+    ["a few were added", 28, upTo(28, 15)],
+    ["more than a page was added", 47, upTo(47, 15)],
+    ["too much was added", 200, upTo(200, 150)],
+    ["it has become another one", 5, upTo(5)],
+  ])("goes on when %s", async (_, length, expected) => {
+    const { reader, ids, grow, pass } = reading(25, 10);
+    reader.want();
+    await settled();
+    grow(length);
+    pass();
+    reader.want();
+    await settled();
+    expect(ids()).toEqual(expected);
+  });
+
+  it("asks once for many wants, and once more for those that came meanwhile", async () => {
+    const { reader, asked, pass } = reading(5, 10);
+    reader.want();
+    reader.want();
+    reader.want();
+    await settled();
+    expect(asked()).toBe(1);
+    pass();
+    await settled();
+    expect(asked()).toBe(2);
+    pass();
+    await settled();
+    expect(asked()).toBe(2);
+  });
+
+  it("keeps what it has when it cannot be asked for more", async () => {
+    const reader = new Reader(
+      async () => {
+        throw new Error("no");
+      },
+      () => {},
+    );
+    reader.want();
+    await settled();
+    expect(reader.get()).toMatchObject({ isKnown: true, entries: [], error: new Error("no") });
+  });
+});

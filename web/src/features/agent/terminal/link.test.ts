@@ -1,0 +1,150 @@
+import { describe, expect, it } from "vitest";
+import { Link, type Wire } from "./link";
+
+class FakeWire implements Wire {
+  onopen: (() => void) | null = null;
+  onmessage: ((message: { data: unknown }) => void) | null = null;
+  onclose: ((close: { code: number; reason: string }) => void) | null = null;
+  readonly sent: string[] = [];
+  isClosed = false;
+
+  send(text: string): void {
+    this.sent.push(text);
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
+}
+
+/** A world in which it is known of an agent, one look after the other, why it has no terminal. */
+function world(...known: Array<string | null>) {
+  const wires: FakeWire[] = [];
+  const told: string[] = [];
+  const timers: Array<{ ms: number; then: () => void }> = [];
+  let refusals = 0;
+  const link = new Link(
+    {
+      state: (state) => told.push(state.is === "none" ? `none: ${state.why}` : state.is),
+      size: (size) => told.push(size.join("x")),
+      bytes: (bytes, isWhole) => told.push(`${isWhole ? "whole" : "more"} ${bytes.length}`),
+    },
+    {
+      none: () => known.shift() ?? null,
+      open: () => {
+        const wire = new FakeWire();
+        wires.push(wire);
+        return wire;
+      },
+      later: (ms, then) => {
+        const timer = { ms, then };
+        timers.push(timer);
+        return () => timers.splice(timers.indexOf(timer), 1);
+      },
+      refused: () => {
+        refusals += 1;
+      },
+      random: () => 1,
+    },
+  );
+  return { link, wires, told, timers, refusals: () => refusals };
+}
+
+const SIZE = { data: '{"size":[80,24]}' };
+const DROPPED = { code: 1006, reason: "" };
+const NOTHING = { code: 4409, reason: "no-terminal" };
+const ADOPTED = { code: 4409, reason: "adopted" };
+
+describe("Link", () => {
+  it("tells the size before each whole screen, that it is open, and what comes", () => {
+    const { wires, told } = world();
+    wires[0]?.onopen?.();
+    for (const data of [SIZE.data, new ArrayBuffer(3), new ArrayBuffer(1)]) {
+      wires[0]?.onmessage?.({ data });
+    }
+    expect(told).toEqual(["connecting", "open", "80x24", "whole 3", "more 1"]);
+    wires[0]?.onmessage?.({ data: '{"size":[90,30]}' });
+    wires[0]?.onmessage?.({ data: new ArrayBuffer(2) });
+    expect(told.slice(5)).toEqual(["90x30", "whole 2"]);
+  });
+
+  it("tries again ever more seldom, and soon again after it was there", () => {
+    const { timers, wires, refusals } = world();
+    const waited: number[] = [];
+    for (let at = 0; at < 2; at += 1) {
+      wires[at]?.onclose?.(DROPPED);
+      const timer = timers.pop();
+      waited.push(timer?.ms ?? 0);
+      timer?.then();
+    }
+    expect(waited).toEqual([600, 1200]);
+    expect(refusals()).toBe(2);
+    wires[2]?.onopen?.();
+    wires[2]?.onmessage?.(SIZE);
+    wires[2]?.onclose?.(DROPPED);
+    expect(timers[0]?.ms).toBe(600);
+    expect(refusals()).toBe(2);
+  });
+
+  it("asks nobody while it is known that there is none", () => {
+    const { link, told, timers, wires } = world("it is offline");
+    expect(told).toEqual(["none: it is offline"]);
+    expect([timers.length, wires.length]).toEqual([0, 0]);
+    link.nudge();
+    expect(wires.length).toBe(1);
+  });
+
+  it("waits for news when it is told that there is none", () => {
+    const { link, told, timers, wires } = world();
+    wires[0]?.onopen?.();
+    wires[0]?.onclose?.(NOTHING);
+    expect(told).toEqual(["connecting", "none: It has no terminal now"]);
+    expect(timers).toEqual([]);
+    link.nudge();
+    expect(wires.length).toBe(2);
+  });
+
+  it("asks again if there was news while it asked", () => {
+    const { link, told, wires } = world();
+    link.nudge();
+    expect(wires.length).toBe(1);
+    wires[0]?.onclose?.(NOTHING);
+    expect(wires.length).toBe(2);
+    wires[1]?.onclose?.(NOTHING);
+    expect(told.at(-1)).toBe("none: It has no terminal now");
+  });
+
+  it("closes one that it left once it is open, and at once if it is", () => {
+    const { link, wires } = world();
+    link.anew();
+    expect(wires[0]?.isClosed).toBe(false);
+    wires[0]?.onopen?.();
+    expect(wires[0]?.isClosed).toBe(true);
+    wires[1]?.onopen?.();
+    link.stop();
+    expect(wires[1]?.isClosed).toBe(true);
+  });
+
+  it("leaves one alone that was adopted", () => {
+    const { link, wires, told, timers } = world();
+    wires[0]?.onclose?.(ADOPTED);
+    link.nudge();
+    expect(told.at(-1)).toBe("apart");
+    expect([timers.length, wires.length]).toEqual([0, 1]);
+  });
+
+  it("says nothing to nobody, and hears nothing of a connection that it left", () => {
+    const { link, wires, told } = world();
+    expect(link.say({ input: "x" })).toBe(false);
+    wires[0]?.onopen?.();
+    wires[0]?.onmessage?.(SIZE);
+    expect(link.say({ resize: [80, 24] })).toBe(true);
+    expect(wires[0]?.sent).toEqual(['{"resize":[80,24]}']);
+    link.anew();
+    expect(wires[0]?.isClosed).toBe(true);
+    const before = told.length;
+    wires[0]?.onmessage?.({ data: new ArrayBuffer(9) });
+    wires[0]?.onclose?.(DROPPED);
+    expect(told.length).toBe(before);
+  });
+});

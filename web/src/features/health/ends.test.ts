@@ -1,0 +1,18 @@
+import { describe, expect, it } from "vitest";
+import { event } from "../../feed/samples";
+import { endsOf } from "./ends";
+
+const NOW = Date.parse("2026-01-01T12:00:00.000Z");
+const at = (id: number, kind: string, minutesAgo: number) =>
+  event(kind, {}, { id, at: new Date(NOW - minutesAgo * 60_000).toISOString() });
+
+describe("endsOf", () => {
+  it.each([
+    ["the newest first", [at(1, "agent.exited", 20), at(2, "daemon.started", 10)], [2, 1]],
+    ["each once", [at(1, "agent.exited", 20), at(1, "agent.exited", 20)], [1]],
+    ["none that is older than an hour", [at(1, "agent.exited", 61), at(2, "tmux.lost", 59)], [2]],
+    ["nothing else", [at(1, "agent.phase", 1)], []],
+  ])("has %s", (_, events, expected) => {
+    expect(endsOf(events, NOW).map(({ id }) => id)).toEqual(expected);
+  });
+});

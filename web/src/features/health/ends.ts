@@ -1,0 +1,20 @@
+/** Which ends and starts of the last hour are shown. */
+
+import type { Event } from "../../wire";
+import { KEPT_MS } from "./series";
+
+/** The kinds of events that tell of an end or a start that nobody wants to miss. */
+export const END_KINDS = ["agent.exited", "tmux.lost", "daemon.started"] as const;
+
+export function isEnd({ kind }: Event): boolean {
+  return END_KINDS.some((one) => one === kind);
+}
+
+/** Returns the events of the last hour, newest first, each once. */
+export function endsOf(events: ReadonlyArray<Event>, now: number): Event[] {
+  const found = new Map<number, Event>();
+  for (const event of events) {
+    if (isEnd(event) && Date.parse(event.at) > now - KEPT_MS) found.set(event.id, event);
+  }
+  return [...found.values()].sort((one, other) => other.id - one.id);
+}

@@ -1,0 +1,45 @@
+/** Sends what was written, once, and keeps the draft until it is known to be stored. */
+
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { sendMessage } from "../../api/routes";
+import { toastError } from "../../shared/toast";
+import type { Message, NewMessage } from "../../wire";
+import { type Draft, EMPTY, keepDraft, keptDraft, keyed, newKey } from "./draft";
+import { learnMessage } from "./mail";
+
+/** The draft of that name, and how it is written and sent. `onSent` is told what was stored. */
+export function useSending(name: string, onSent: (message: Message) => void) {
+  const client = useQueryClient();
+  const [draft, setDraft] = useState(() => keptDraft(name));
+  const keep = (next: Draft) => {
+    setDraft(next);
+    keepDraft(name, next);
+  };
+  const sending = useMutation({
+    mutationFn: (body: NewMessage) => sendMessage(body),
+    onSuccess: (message) => {
+      keep(EMPTY);
+      learnMessage(client, message);
+      onSent(message);
+    },
+    onError: (error) => toastError(error, "It was not sent"),
+  });
+  return {
+    draft,
+    isSending: sending.isPending,
+    write: (change: Partial<Draft>) => keep({ ...draft, ...change }),
+    /** Sends the draft, with what `more` says of it. */
+    send: (more: Partial<NewMessage>) => {
+      if (draft.body.trim() === "" || sending.isPending) return;
+      const ready = keyed(draft, more, newKey);
+      keep(ready);
+      sending.mutate({ body: ready.body, key: ready.tried.key, ...more });
+    },
+  };
+}
+
+/** Returns whether a key means that what was written is to be sent. */
+export function isSend(event: { key: string; ctrlKey: boolean; metaKey: boolean }): boolean {
+  return event.key === "Enter" && (event.ctrlKey || event.metaKey);
+}

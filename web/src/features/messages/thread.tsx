@@ -1,0 +1,162 @@
+/** One conversation: its messages, the oldest first, and the box to answer in. */
+
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { ArrowLeft, CornerUpLeft, MessagesSquare } from "lucide-react";
+import { useEffect, useLayoutEffect, useRef } from "react";
+import { showMessage } from "../../api/routes";
+import { useActions } from "../../shared/actions";
+import { Button, IconButton } from "../../shared/button";
+import { Empty, ErrorNote, Skeleton } from "../../shared/empty";
+import { useShortcuts } from "../../shared/keys";
+import type { Message } from "../../wire";
+import { Letter } from "./letter";
+import { useMail } from "./mail";
+import { Reply } from "./reply";
+import { ProjectName } from "./thread-list";
+import { firstLine, newestFirst } from "./threads";
+
+type Props = {
+  id: string;
+  onClose: () => void;
+  /** Told the messages whenever they are others. */
+  onShown?: (messages: ReadonlyArray<Message>) => void;
+};
+
+const PAGE = 50;
+
+export function ThreadView({ id, onClose, onShown }: Props) {
+  const mail = useMail({ thread: id, limit: PAGE });
+  const { messages } = mail;
+  const field = useRef<HTMLTextAreaElement>(null);
+  useShortcuts([
+    { keys: "r", label: "Answer", group: "Mail", run: () => field.current?.focus() },
+    { keys: "escape", label: "Close the conversation", group: "Mail", run: onClose },
+  ]);
+  useActions([
+    {
+      id: "answer",
+      title: "Answer this conversation",
+      group: "Mail",
+      keywords: ["reply"],
+      keys: "r",
+      icon: CornerUpLeft,
+      // The palette gives the focus back first.
+      run: () => setTimeout(() => field.current?.focus()),
+    },
+  ]);
+  useEffect(() => onShown?.(messages), [messages, onShown]);
+  useMember(id, mail.isSuccess && !mail.isFetching && messages.length === 0);
+  if (mail.isError) {
+    return <ErrorNote error={mail.error} what="This conversation cannot be shown" />;
+  }
+  const first = messages.at(-1);
+  return (
+    <section aria-label="Conversation" className="flex min-h-0 min-w-0 flex-1 flex-col">
+      <header className="flex min-h-11 shrink-0 items-center gap-2 border-b border-edge px-2 rail:px-4">
+        <IconButton icon={ArrowLeft} label="Close the conversation" onClick={onClose} />
+        {first === undefined ? (
+          <Skeleton className="h-4 w-48" />
+        ) : (
+          <>
+            <h2 className="min-w-0 flex-1 truncate font-semibold">{firstLine(first.body)}</h2>
+            <ProjectName id={first.project} />
+          </>
+        )}
+      </header>
+      {mail.isPending ? (
+        <ThreadSkeleton />
+      ) : messages.length === 0 ? (
+        <div className="flex-1">
+          <Empty icon={MessagesSquare} title="There is no such conversation">
+            It may be older than 90 days. Nothing is kept longer than that.
+          </Empty>
+        </div>
+      ) : (
+        <Letters
+          messages={messages}
+          hasMore={mail.hasNextPage}
+          isLoading={mail.isFetchingNextPage}
+          onMore={() => void mail.fetchNextPage()}
+        />
+      )}
+      {messages.length > 0 && <Reply key={id} thread={id} messages={messages} field={field} />}
+    </section>
+  );
+}
+
+/** Goes to the conversation of a message, if what was asked for is one and did not begin any. */
+function useMember(id: string, isWanted: boolean): void {
+  const navigate = useNavigate();
+  const { data } = useQuery({
+    queryKey: ["mail", "member", id],
+    queryFn: ({ signal }) => showMessage(id, signal),
+    enabled: isWanted,
+    retry: false,
+  });
+  const thread = data?.thread;
+  useEffect(() => {
+    if (thread === undefined || thread === id) return;
+    void navigate({ to: ".", search: (old) => ({ ...old, thread }), replace: true });
+  }, [thread, id, navigate]);
+}
+
+type LettersProps = {
+  messages: ReadonlyArray<Message>;
+  hasMore: boolean;
+  isLoading: boolean;
+  onMore: () => void;
+};
+
+/** The messages. What is new is in sight, unless the person has scrolled away from the end. */
+function Letters({ messages, hasMore, isLoading, onMore }: LettersProps) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const isAtEnd = useRef(true);
+  const sorted = [...messages].sort(newestFirst).reverse();
+  useLayoutEffect(() => {
+    const box = scroller.current;
+    const inside = box?.firstElementChild;
+    if (!box || !inside) return;
+    // Bodies and journeys grow after they were drawn first.
+    const stay = () => {
+      if (isAtEnd.current) box.scrollTop = box.scrollHeight;
+    };
+    stay();
+    const watch = new ResizeObserver(stay);
+    watch.observe(inside);
+    return () => watch.disconnect();
+  }, []);
+  return (
+    <div
+      ref={scroller}
+      onScroll={({ currentTarget: box }) => {
+        isAtEnd.current = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
+      }}
+      className="min-h-0 flex-1 overflow-y-auto"
+    >
+      <ol className="mx-auto flex max-w-4xl flex-col gap-3 px-3 py-3 rail:px-4">
+        {hasMore && (
+          <li className="self-center">
+            <Button busy={isLoading} onClick={onMore}>
+              Show earlier messages
+            </Button>
+          </li>
+        )}
+        {sorted.map((message, at) => (
+          <li key={message.id}>
+            <Letter message={message} isNewest={at === sorted.length - 1} />
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function ThreadSkeleton() {
+  return (
+    <div aria-hidden className="flex flex-1 flex-col gap-3 px-4 py-3">
+      <Skeleton className="h-28 w-full" />
+      <Skeleton className="h-28 w-full" />
+    </div>
+  );
+}

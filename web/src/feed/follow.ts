@@ -1,0 +1,200 @@
+/** Keeps what is known up to date: begins with the status, follows the log, asks for what it leaves open. */
+
+import { inWords, ProblemError, whenSignedOut } from "../api/request";
+import { listMessages, showAgent, showStatus, socketAddress, whoAmI } from "../api/routes";
+import type { Agent, Event, Message, Status } from "../wire";
+import { getLive, setLive } from "./live";
+import { reduce, type Want, withLooked, without, withRead } from "./reduce";
+import { refetching } from "./refetch";
+import { follow, type Heard, type Socket, type Wire } from "./socket";
+import { begun, type FleetState } from "./state";
+import { getFleet, setFleet, tell } from "./store";
+
+/** What is shown at least this far apart, so that a flood of events is drawn once a frame. */
+const FRAME_MS = 16;
+const RETRY_MS = 1_000;
+const STATUS = "status";
+
+let socket: Socket | null = null;
+let knownAt = Date.now();
+let isBeginning = false;
+/** Whether what is begun with is of another log than what was shown. */
+let isAnew = false;
+
+/** Begins to follow the daemon, for as long as the page is open. */
+export function startFeed(): void {
+  whenSignedOut(signOut);
+  addEventListener("online", () => socket?.nudge());
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState === "visible") socket?.nudge();
+  });
+  void begin();
+}
+
+/** Shows that this browser is out, and stops asking. */
+export function signOut(): void {
+  socket?.stop();
+  socket = null;
+  setLive({ is: "signed-out" });
+}
+
+/** Asks how things are, and follows the log from there. */
+async function begin(): Promise<void> {
+  if (isBeginning) return;
+  isBeginning = true;
+  socket?.stop();
+  socket = null;
+  try {
+    const state = await load();
+    queue.length = 0;
+    setFleet(state);
+    if (isAnew) tell({ what: "reset" });
+    isAnew = false;
+    socket = follow({ since: state.head, log: state.log }, heard, world);
+  } catch (error) {
+    if (getLive().is === "signed-out") return;
+    if (!(error instanceof ProblemError)) console.error(inWords(error).detail);
+    setLive({ is: "reconnecting", knownAt });
+    setTimeout(() => void begin(), RETRY_MS);
+  } finally {
+    isBeginning = false;
+  }
+}
+
+async function load(): Promise<FleetState> {
+  const status = await showStatus();
+  const unread = status.mail.unread > 0 ? await listMessages({ to: "user", unread: true }) : null;
+  return begun(status, unread?.messages ?? []);
+}
+
+const heard: Heard = {
+  event(event) {
+    queue.push(event);
+    schedule();
+  },
+  vitals({ sample, health }) {
+    knownAt = Date.now();
+    const state = getFleet();
+    if (state !== null) setFleet({ ...state, vital: sample, health });
+  },
+  reset() {
+    isAnew = true;
+    setLive({ is: "behind" });
+    void begin();
+  },
+  archived(through) {
+    tell({ what: "archived", through });
+    refetch.want(STATUS);
+  },
+  live(state) {
+    switch (state) {
+      case "live":
+        flush();
+        setLive({ is: "live" });
+        return;
+      case "behind":
+        setLive({ is: "behind" });
+        return;
+      case "lost":
+        flush();
+        if (getLive().is === "live" || getLive().is === "behind") {
+          if (getFleet()?.vital == null) knownAt = Date.now();
+          setLive({ is: "reconnecting", knownAt });
+        }
+        return;
+    }
+  },
+  barred: signOut,
+  refused() {
+    // A page is not told why a WebSocket was refused. If it was the login, this is answered with 401.
+    whoAmI().catch(() => {});
+  },
+};
+
+const world = {
+  open: (path: string): Wire => new WebSocket(socketAddress(path)) as unknown as Wire,
+  later(ms: number, then: () => void) {
+    const timer = setTimeout(then, ms);
+    return () => clearTimeout(timer);
+  },
+  random: Math.random,
+};
+
+/** Events that came since the last frame. */
+const queue: Event[] = [];
+let flushedAt = 0;
+let isScheduled = false;
+
+function schedule(): void {
+  if (isScheduled) return;
+  const waits = flushedAt + FRAME_MS - performance.now();
+  if (waits <= 0) {
+    flush();
+    return;
+  }
+  isScheduled = true;
+  setTimeout(() => {
+    isScheduled = false;
+    flush();
+  }, waits);
+}
+
+function flush(): void {
+  const events = queue.splice(0);
+  let state = getFleet();
+  if (state === null || events.length === 0) return;
+  const wants: Want[] = [];
+  for (const event of events) {
+    const reduced = reduce(state, event);
+    state = reduced.state;
+    wants.push(...reduced.wants);
+  }
+  flushedAt = performance.now();
+  knownAt = Date.now();
+  setFleet(state);
+  tell({ what: "events", events });
+  for (const want of wants) refetch.want(want.what === "agent" ? want.id : STATUS);
+}
+
+const refetch = refetching(async (key) => {
+  if (key === STATUS) setKnown(await showStatus());
+  else await look(key);
+});
+
+/** Takes from a status what the log does not tell. Events that are in it already change nothing for long. */
+function setKnown(status: Status): void {
+  const state = getFleet();
+  if (state === null) return;
+  const { daemon, store, projects, agents } = begun(status, []);
+  setFleet({ ...state, daemon, store, projects, agents });
+}
+
+async function look(id: string): Promise<void> {
+  try {
+    const agent = await showAgent(id);
+    const state = getFleet();
+    if (state !== null) setFleet(withLooked(state, agent));
+  } catch (error) {
+    const state = getFleet();
+    const isGone = error instanceof ProblemError && error.status === 404;
+    if (isGone && state !== null) setFleet(without(state, id));
+  }
+}
+
+/** Shows an agent as the daemon has just answered, before the log tells of it. */
+export function learnAgent(agent: Agent): void {
+  const state = getFleet();
+  if (state !== null) setFleet(withLooked(state, agent));
+}
+
+/** Takes an agent away that the daemon has just forgotten, before the log tells of it. */
+export function forgetAgent(id: string): void {
+  const state = getFleet();
+  if (state !== null) setFleet(without(state, id));
+}
+
+/** Shows that a message was read, before the log tells of it. */
+export function learnRead(message: Message): void {
+  const state = getFleet();
+  if (state !== null) setFleet(withRead(state, message));
+}

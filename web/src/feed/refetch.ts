@@ -1,0 +1,65 @@
+/** Asks for things again when they have changed: each at most so often, and only a few at once. */
+
+/** How far apart the same thing is asked for at least. */
+const APART_MS = 300;
+const AT_ONCE_MAX = 4;
+
+export type Refetch = {
+  /** Has something asked for soon. To want it again before that changes nothing. */
+  want(key: string): void;
+  /** Forgets all that was wanted. */
+  clear(): void;
+};
+
+/** Returns a queue that calls `ask` for what is wanted. `now` and `later` are the clock. */
+export function refetching(
+  ask: (key: string) => Promise<void>,
+  now: () => number = Date.now,
+  later: (ms: number, then: () => void) => void = (ms, then) => void setTimeout(then, ms),
+): Refetch {
+  const wanted = new Set<string>();
+  const lastAt = new Map<string, number>();
+  let running = 0;
+  let isWoken = false;
+
+  const wake = (ms: number) => {
+    if (isWoken) return;
+    isWoken = true;
+    later(ms, () => {
+      isWoken = false;
+      turn();
+    });
+  };
+
+  const turn = () => {
+    let soonest = Number.POSITIVE_INFINITY;
+    for (const key of [...wanted]) {
+      if (running >= AT_ONCE_MAX) return;
+      const waits = (lastAt.get(key) ?? 0) + APART_MS - now();
+      if (waits > 0) {
+        soonest = Math.min(soonest, waits);
+        continue;
+      }
+      wanted.delete(key);
+      lastAt.set(key, now());
+      running += 1;
+      const done = () => {
+        running -= 1;
+        wake(0);
+      };
+      ask(key).then(done, done);
+    }
+    if (soonest < Number.POSITIVE_INFINITY) wake(soonest);
+    if (wanted.size === 0 && lastAt.size > 1000) lastAt.clear();
+  };
+
+  return {
+    want(key) {
+      wanted.add(key);
+      wake(0);
+    },
+    clear() {
+      wanted.clear();
+    },
+  };
+}

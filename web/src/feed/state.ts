@@ -1,0 +1,75 @@
+/** What is known of the fleet: a start from the daemon's status, carried on by events. */
+
+import type {
+  Agent,
+  DaemonStatus,
+  Health,
+  Message,
+  MessageKind,
+  Project,
+  Status,
+  StoreStatus,
+  Time,
+  Vital,
+} from "../wire";
+
+/** A message to the person that they have not read, as far as the log tells of it. */
+export type Letter = {
+  id: string;
+  thread: string;
+  project: string | null;
+  from: string;
+  kind: MessageKind;
+  at: Time;
+};
+
+export type FleetState = {
+  log: string;
+  /** The newest event that is in here. */
+  head: number;
+  daemon: DaemonStatus;
+  store: StoreStatus;
+  projects: ReadonlyMap<string, Project>;
+  agents: ReadonlyMap<string, Agent>;
+  /** What the person has not read, oldest first. */
+  unread: ReadonlyMap<string, Letter>;
+  /** How many there are besides those, which were too many to ask for. */
+  unreadBesides: number;
+  health: Health | null;
+  /** How cmux was when it last told. */
+  vital: Vital | null;
+};
+
+/** Returns the state to begin with. */
+export function begun(status: Status, unread: ReadonlyArray<Message>): FleetState {
+  const letters = unread.map(letterOf).reverse();
+  return {
+    log: status.store.log ?? "",
+    head: status.store.head,
+    daemon: status.daemon,
+    store: status.store,
+    projects: new Map(status.projects.map((project) => [project.id, project])),
+    agents: new Map(status.agents.map((agent) => [agent.id, agent])),
+    unread: new Map(letters.map((letter) => [letter.id, letter])),
+    unreadBesides: Math.max(0, status.mail.unread - letters.length),
+    health: null,
+    vital: null,
+  };
+}
+
+function letterOf(message: Message): Letter {
+  const { id, thread, project, from, kind, created_at } = message;
+  return { id, thread, project, from, kind, at: created_at };
+}
+
+/** Returns how many messages wait for agents. */
+export function waiting(state: FleetState): number {
+  let sum = 0;
+  for (const agent of state.agents.values()) sum += agent.queue;
+  return sum;
+}
+
+/** Returns how many messages the person has not read. */
+export function unreadCount(state: FleetState): number {
+  return state.unread.size + state.unreadBesides;
+}

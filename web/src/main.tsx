@@ -1,0 +1,56 @@
+/** Where the dashboard begins. */
+
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { ProblemError } from "./api/request";
+import { followNeeds } from "./app/notifications";
+import { offerAll } from "./app/offers";
+import { loadPages, router } from "./app/router";
+import { startFeed } from "./feed/follow";
+import { onFleet } from "./feed/store";
+import { setNavigate } from "./shared/go";
+import { listenToKeys } from "./shared/keys";
+import { TooltipProvider } from "./shared/tooltip";
+import "./shared/styles.css";
+
+/** What is asked for is kept until an event says that it has changed; nothing is asked for by the clock. */
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 30_000,
+      refetchOnWindowFocus: false,
+      retry: (failures, error) =>
+        failures < 2 &&
+        !(error instanceof ProblemError && error.status >= 400 && error.status < 500),
+    },
+  },
+});
+
+setNavigate((to) => void router.navigate(to));
+listenToKeys();
+offerAll();
+followNeeds();
+startFeed();
+
+/** How long the first page has the connection to itself. */
+const FIRST_MS = 500;
+
+const forget = onFleet(() => {
+  forget();
+  setTimeout(loadPages, FIRST_MS);
+});
+
+const root = document.getElementById("root");
+if (root !== null) {
+  createRoot(root).render(
+    <StrictMode>
+      <QueryClientProvider client={queries}>
+        <TooltipProvider delayDuration={350} skipDelayDuration={150}>
+          <RouterProvider router={router} />
+        </TooltipProvider>
+      </QueryClientProvider>
+    </StrictMode>,
+  );
+}

@@ -1,0 +1,5 @@
+/** Puts class names together. */
+
+export function classes(...names: ReadonlyArray<string | false | null | undefined>): string {
+  return names.filter(Boolean).join(" ");
+}

@@ -1,0 +1,141 @@
+/** Keyboard shortcuts: who wants which keys, and what was pressed. */
+
+import { useEffect, useRef, useSyncExternalStore } from "react";
+
+/** A shortcut. `keys` is one key, `mod+k` for Ctrl or Cmd, or two in a row: `g f`. */
+export type Shortcut = {
+  keys: string;
+  label: string;
+  group: string;
+  run: () => void;
+};
+
+/** How long the first of two keys is remembered. */
+const SEQUENCE_MS = 1_200;
+
+/**
+ * Returns which of `known` was meant by `key` after `pending`, and what is pending then. A key that begins
+ * a sequence is kept; one that ends none is taken by itself.
+ */
+export function advance(
+  pending: string | null,
+  key: string,
+  known: ReadonlyArray<string>,
+): { meant: string | null; pending: string | null } {
+  if (pending !== null && known.includes(`${pending} ${key}`)) {
+    return { meant: `${pending} ${key}`, pending: null };
+  }
+  if (known.includes(key)) return { meant: key, pending: null };
+  const begins = known.some((keys) => keys.startsWith(`${key} `));
+  return { meant: null, pending: begins ? key : null };
+}
+
+/** Returns a pressed key as shortcuts name it. */
+export function named(event: {
+  key: string;
+  ctrlKey: boolean;
+  metaKey: boolean;
+  altKey: boolean;
+}): string | null {
+  if (event.altKey) return null;
+  const key = event.key.length === 1 ? event.key : event.key.toLowerCase();
+  return event.ctrlKey || event.metaKey ? `mod+${key.toLowerCase()}` : key;
+}
+
+const groups = new Map<symbol, ReadonlyArray<Shortcut>>();
+const listeners = new Set<() => void>();
+let all: ReadonlyArray<Shortcut> = [];
+
+function changed(): void {
+  all = [...groups.values()].flat();
+  for (const listener of listeners) listener();
+}
+
+/** Has keys do something for as long as a component is there. The newest who wants a key gets it. */
+export function useShortcuts(shortcuts: ReadonlyArray<Shortcut>): void {
+  const latest = useRef(shortcuts);
+  latest.current = shortcuts;
+  const shape = shortcuts.map(({ keys, label, group }) => `${keys}\t${label}\t${group}`).join("\n");
+  useEffect(() => {
+    const id = Symbol("shortcuts");
+    const lines = shape === "" ? [] : shape.split("\n");
+    const stable = lines.map((line, at) => {
+      const [keys = "", label = "", group = ""] = line.split("\t");
+      return { keys, label, group, run: () => latest.current[at]?.run() };
+    });
+    groups.set(id, stable);
+    changed();
+    return () => {
+      groups.delete(id);
+      changed();
+    };
+  }, [shape]);
+}
+
+/** Returns all shortcuts that work now. */
+export function useAllShortcuts(): ReadonlyArray<Shortcut> {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => all,
+  );
+}
+
+let pending: string | null = null;
+let pendingAt = 0;
+
+/** Listens to the whole page. Returns how to end that. */
+export function listenToKeys(): () => void {
+  const listen = (event: KeyboardEvent) => {
+    if (event.defaultPrevented || event.isComposing) return;
+    const key = named(event);
+    if (key === null || isTaken(event, key)) return;
+    if (performance.now() - pendingAt > SEQUENCE_MS) pending = null;
+    const next = advance(
+      pending,
+      key,
+      all.map(({ keys }) => keys),
+    );
+    pending = next.pending;
+    pendingAt = performance.now();
+    const wanted = all.findLast(({ keys }) => keys === next.meant);
+    if (wanted === undefined) return;
+    event.preventDefault();
+    wanted.run();
+  };
+  addEventListener("keydown", listen);
+  return () => removeEventListener("keydown", listen);
+}
+
+/** Returns whether a key is for what has the focus: text that is typed, a dialog, or a terminal. */
+function isTaken(event: KeyboardEvent, key: string): boolean {
+  const target = event.target;
+  if (!(target instanceof HTMLElement)) return false;
+  if (key.startsWith("mod+")) return target.closest("[data-takes-keys]") !== null;
+  if (target.closest("input, textarea, select, [contenteditable], [data-takes-keys]")) return true;
+  if (document.querySelector("[role=dialog], [role=alertdialog], [role=menu], [role=listbox]")) {
+    return true;
+  }
+  // A button takes Enter and Space by itself.
+  return (
+    (key === "enter" || key === " ") &&
+    target.closest("a, button, [role=tab], [role=option]") !== null
+  );
+}
+
+/** Returns the keys of a shortcut as they are written on a keyboard. */
+export function written(keys: string): string[] {
+  const isMac = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator.userAgent);
+  const names: Record<string, string> = {
+    mod: isMac ? "⌘" : "Ctrl",
+    enter: "Enter",
+    escape: "Esc",
+    arrowdown: "↓",
+    arrowup: "↑",
+  };
+  return keys
+    .split(/[ +]/)
+    .map((key) => names[key] ?? (key.length === 1 ? key.toUpperCase() : key));
+}

@@ -1,0 +1,68 @@
+/** Draws Markdown. It is loaded when it is needed. */
+
+import { type ReactNode, useRef } from "react";
+import ReactMarkdown, { type Components } from "react-markdown";
+import remarkGfm from "remark-gfm";
+import { CopyButton } from "./copy";
+
+const PLUGINS = [remarkGfm];
+
+const COMPONENTS: Components = {
+  a: ({ href, children }) => <Outward href={href}>{children}</Outward>,
+  // Nothing is loaded from elsewhere because of what an agent says.
+  img: ({ src, alt }) => <Outward href={src}>{alt || String(src)}</Outward>,
+  pre: ({ children }) => <Code>{children}</Code>,
+  // What is done and what is not, in a list of tasks.
+  input: ({ checked }) => (
+    <input type="checkbox" disabled checked={checked} aria-label={checked ? "Done" : "To do"} />
+  ),
+  table: ({ children }) => (
+    // What scrolls must be reached by keyboard.
+    <div tabIndex={0} className="overflow-x-auto">
+      <table>{children}</table>
+    </div>
+  ),
+  // A page has its own headings; those of a text are below them.
+  h1: ({ children }) => <h3>{children}</h3>,
+  h2: ({ children }) => <h4>{children}</h4>,
+  h3: ({ children }) => <h5>{children}</h5>,
+  h4: ({ children }) => <h6>{children}</h6>,
+  h5: ({ children }) => <h6>{children}</h6>,
+};
+
+export default function MarkdownBody({ text }: { text: string }) {
+  return (
+    <div className="prose">
+      <ReactMarkdown remarkPlugins={PLUGINS} components={COMPONENTS}>
+        {text}
+      </ReactMarkdown>
+    </div>
+  );
+}
+
+/** A link to elsewhere. An address that a page must not follow, such as `javascript:`, was left out before. */
+function Outward({ href, children }: { href: unknown; children: ReactNode }) {
+  if (typeof href !== "string" || href === "") return children;
+  return (
+    <a href={href} target="_blank" rel="noreferrer noopener">
+      {children}
+    </a>
+  );
+}
+
+/** A block of code, which can be copied. */
+function Code({ children }: { children: ReactNode }) {
+  const block = useRef<HTMLPreElement>(null);
+  return (
+    <div className="group/code relative">
+      <pre ref={block} tabIndex={0}>
+        {children}
+      </pre>
+      <CopyButton
+        what="the code"
+        text={() => block.current?.textContent ?? ""}
+        className="absolute top-1 right-1 bg-panel opacity-0 group-hover/code:opacity-100 focus-visible:opacity-100"
+      />
+    </div>
+  );
+}

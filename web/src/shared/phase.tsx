@@ -1,0 +1,73 @@
+/** An agent's phase, as an icon and as a word. */
+
+import {
+  CircleCheck,
+  CircleDashed,
+  CirclePause,
+  CirclePlay,
+  CircleX,
+  Hourglass,
+  type LucideIcon,
+  MessageCircleQuestionMark,
+  Power,
+  RotateCw,
+} from "lucide-react";
+import type { Agent, Intent, Phase } from "../wire";
+import { classes } from "./classes";
+import { describePhase, TONE_TEXT } from "./describe";
+
+/** Returns the icon of a phase. */
+export function phaseIcon(phase: Phase): LucideIcon {
+  switch (phase) {
+    case "offline":
+      return Power;
+    case "starting":
+      return CircleDashed;
+    case "idle":
+      return CircleCheck;
+    case "busy":
+      return CirclePlay;
+    case "asking":
+      return MessageCircleQuestionMark;
+    case "limited":
+      return Hourglass;
+    case "down":
+      return RotateCw;
+    case "failed":
+      return CircleX;
+  }
+}
+
+type Props = { phase: Phase; intent?: Intent; className?: string };
+
+/** A phase as an icon alone. Its name is beside it, or is said to screen readers. */
+export function PhaseDot({ phase, intent, className, named }: Props & { named?: boolean }) {
+  const { label, tone } = describePhase(phase);
+  const Icon = intent === "pause" ? CirclePause : phaseIcon(phase);
+  return (
+    <>
+      <Icon aria-hidden size={15} className={classes("shrink-0", TONE_TEXT[tone], className)} />
+      {named && <span className="sr-only">{label}</span>}
+    </>
+  );
+}
+
+/** What is said alone even of one that is paused: a person should know it first. */
+const ALONE: ReadonlySet<Phase> = new Set(["asking", "limited", "down", "failed"]);
+
+/** A phase as an icon and a word; a pause is said with it. */
+export function PhaseLabel({ agent, className }: { agent: Agent; className?: string }) {
+  const { label, tone } = describePhase(agent.phase);
+  const isOut = agent.intent === "stop" && agent.phase === "offline";
+  const word = isOut ? "Stopped" : label;
+  return (
+    <span className={classes("inline-flex items-center gap-1.5", TONE_TEXT[tone], className)}>
+      <PhaseDot phase={agent.phase} intent={agent.intent} />
+      <span className="font-medium whitespace-nowrap">
+        {agent.intent === "pause" && !ALONE.has(agent.phase)
+          ? `Paused · ${word.toLowerCase()}`
+          : word}
+      </span>
+    </span>
+  );
+}
