@@ -12,10 +12,10 @@ CARGO_BIN := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 BIN_DIR := $(if $(PREFIX),$(PREFIX)/bin,$(CARGO_BIN))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test fuzz soak bench install uninstall build
+.PHONY: help run test e2e fuzz soak bench install uninstall build
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s%s\n", $$1, $$2 }' "$(ROOT)/Makefile"
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-11s%s\n", $$1, $$2 }' "$(ROOT)/Makefile"
 
 # On a terminal it stays until Ctrl-C, and all that it started goes on.
 run: build ## build cmux, bring up the project in this directory (or PROJECT=…) and watch it
@@ -25,7 +25,11 @@ run: build ## build cmux, bring up the project in this directory (or PROJECT=…
 	@[ ! -t 1 ] || exec "$(BINARY)" status -f
 
 test: ## run the whole gate, as CI does
-	@cd "$(ROOT)" && scripts/prepare test && cargo --locked xtask check
+	@cd "$(ROOT)" && scripts/prepare test && scripts/agents claude >/dev/null && cargo --locked xtask check
+
+# Claude Code's part of it is in `make test`, too.
+e2e: ## run the real agent CLIs against a scripted model: fetches those that are missing
+	@cd "$(ROOT)" && scripts/prepare test && scripts/agents all >/dev/null && cargo --locked xtask e2e
 
 # How many cases schemathesis makes of each route, and from which number it draws them.
 CASES ?= 1000
@@ -35,15 +39,18 @@ fuzz: ## try the API with many more requests than the tests do (CASES=…, SEED=
 	@cd "$(ROOT)" && scripts/prepare test && CMUX_FUZZ_CASES="$(CASES)" CMUX_FUZZ_SEED="$(SEED)" \
 	cargo test --locked -p cmux --test schema -- --nocapture --test-threads=1 _finds_
 
-# In how many schedules the delivery of mail is tried.
+# In how many schedules the delivery of mail is tried, and in how many with the real store.
 SCHEDULES ?= 1000000
+STORE_SCHEDULES ?= 20000
 
 # How many messages are sent for real, and how often the daemon is killed meanwhile.
 MESSAGES ?= 10000
 KILLS ?= 1000
 
-soak: ## try the delivery of mail in many more schedules and under many more kills (SCHEDULES=…, MESSAGES=…, KILLS=…)
+soak: ## try the delivery of mail in many more schedules and under many more kills (SCHEDULES=…, STORE_SCHEDULES=…, MESSAGES=…, KILLS=…)
 	@cd "$(ROOT)" && CMUX_SCHEDULES="$(SCHEDULES)" cargo test --locked --release -p cmux-core --test mail
+	@cd "$(ROOT)" && CMUX_STORE_SCHEDULES="$(STORE_SCHEDULES)" \
+	cargo test --locked --release -p cmux-daemon --test mail schedules::
 	@cd "$(ROOT)" && scripts/prepare test && CMUX_STORM_MESSAGES="$(MESSAGES)" CMUX_STORM_KILLS="$(KILLS)" \
 	cargo test --locked -p cmux --test mail -- --nocapture --test-threads=1 storm::
 	@cd "$(ROOT)" && CMUX_BODIES=10000 CMUX_TRIALS=1000 CMUX_MESSAGES=500 \

@@ -1,10 +1,11 @@
 //! The steps of the gate. A failing step does not stop the next, so that one run shows all there is.
 
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::{tidy, types};
+use crate::{compatibility, leftovers, tidy, types, web};
 
 const FORMAT: &[&str] = &["fmt", "--all", "--check"];
 // Warnings are denied here and not in RUSTFLAGS, which would build every dependency again.
@@ -12,6 +13,8 @@ const CLIPPY: &[&str] =
     &["clippy", "--workspace", "--all-targets", TYPES, "--locked", "--", "-D", "warnings"];
 const NEXTEST: &[&str] = &["nextest", "run", "--workspace", TYPES, "--locked"];
 const TEST: &[&str] = &["test", "--workspace", TYPES, "--locked", "--no-fail-fast"];
+/// What is run of a real CLI only by `make e2e`, which fetches it. `.config/nextest.toml` says the same.
+const FOR_E2E: [&str; 4] = ["codex::", "gemini::", "hermes::", "opencode::"];
 // What writes the dashboard's types is not in the product, and is checked all the same.
 const TYPES: &str = "--features=cmux-wire/typescript";
 
@@ -24,24 +27,90 @@ struct Outcome {
 
 /// Runs the whole gate, the quick steps first, and returns whether all of it passed.
 pub(crate) fn run(root: &Path) -> bool {
-    let tests = if has_nextest(root) { NEXTEST } else { TEST };
+    let claude = ["claude"];
     let outcomes = [
         step("format", || cargo(root, FORMAT)),
         step("tidy", || tidy::run(root)),
         step("clippy", || cargo(root, CLIPPY)),
         step("types", || types::check(root)),
-        step("tests", || cargo(root, tests)),
+        step("web", || web::check(root)),
+        step("tests", || compatibility::forget(root, &claude) && tests(root)),
+        // Had a test been left out, something would not have been shown.
+        step("claude", || compatibility::check_shown(root, &claude)),
+        step("browser", || web::browser(root)),
+        step("leftovers", || leftovers::check(root)),
     ];
+    summary("gate", &outcomes)
+}
 
+/// Runs all the real CLIs, sees that the page tells what they have shown, and returns whether all of it passed.
+pub(crate) fn e2e(root: &Path) -> bool {
+    let all = compatibility::KINDS;
+    let tests: &[&str] = match has_nextest(root) {
+        true => &["nextest", "run", "--profile", "e2e", "--locked", "-p", "cmux", "--test", "e2e"],
+        false => &["test", "--locked", "-p", "cmux", "--test", "e2e", "--", "--test-threads=1"],
+    };
+    let outcomes = [
+        step("tests", || compatibility::forget(root, &all) && cargo(root, tests)),
+        step("page", || compatibility::check(root)),
+        step("leftovers", || leftovers::check(root)),
+    ];
+    summary("run of the real CLIs", &outcomes)
+}
+
+/// Runs the tests, but for those of real CLIs that only `make e2e` has.
+fn tests(root: &Path) -> bool {
+    if has_nextest(root) {
+        return cargo(root, NEXTEST);
+    }
+    let mut others = [TEST, &["--lib", "--bins", "--examples"]].concat();
+    let names = match test_targets(root) {
+        Ok(names) => names,
+        Err(error) => {
+            eprintln!("the tests could not be listed: {error}");
+            return false;
+        }
+    };
+    for name in names.iter().filter(|name| *name != "e2e") {
+        others.extend(["--test", name]);
+    }
+    let mut e2e = [TEST, &["--test", "e2e", "--"]].concat();
+    for name in FOR_E2E {
+        e2e.extend(["--skip", name]);
+    }
+    // Both, so that one run shows all there is.
+    let passed = cargo(root, &others);
+    cargo(root, &e2e) && passed
+}
+
+/// Returns the names of what is in the folders `tests` of the workspace, as cargo finds them.
+fn test_targets(root: &Path) -> std::io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for package in fs::read_dir(root.join("crates"))? {
+        let Ok(found) = fs::read_dir(package?.path().join("tests")) else { continue };
+        for entry in found {
+            let path = entry?.path();
+            let is_one =
+                path.join("main.rs").exists() || path.extension().is_some_and(|it| it == "rs");
+            let name = path.file_stem().map(|it| it.to_string_lossy().into_owned());
+            names.extend(name.filter(|name| is_one && !names.contains(name)));
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Tells how the steps ended, and returns whether all of them passed.
+fn summary(what: &str, outcomes: &[Outcome]) -> bool {
     println!("\n== summary");
-    for Outcome { name, passed, took } in &outcomes {
+    for Outcome { name, passed, took } in outcomes {
         let verdict = if *passed { "passed" } else { "FAILED" };
-        println!("{name:<8} {verdict} {:>7.1} s", took.as_secs_f64());
+        println!("{name:<9} {verdict} {:>7.1} s", took.as_secs_f64());
     }
     let failed: Vec<&str> = outcomes.iter().filter(|o| !o.passed).map(|o| o.name).collect();
     match failed.as_slice() {
-        [] => println!("The gate is passed."),
-        _ => println!("The gate is NOT passed: {} failed.", failed.join(", ")),
+        [] => println!("The {what} is passed."),
+        _ => println!("The {what} is NOT passed: {} failed.", failed.join(", ")),
     }
     failed.is_empty()
 }
@@ -54,7 +123,7 @@ fn step(name: &'static str, run: impl FnOnce() -> bool) -> Outcome {
 }
 
 /// Runs cargo for a person to read, and returns whether it succeeded.
-fn cargo(root: &Path, args: &[&str]) -> bool {
+pub(crate) fn cargo(root: &Path, args: &[&str]) -> bool {
     println!("cargo {}", args.join(" "));
     match cargo_command(root).args(args).status() {
         Ok(status) => status.success(),
@@ -75,4 +144,22 @@ pub(crate) fn cargo_command(root: &Path) -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(root);
     cargo
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without nextest, a test that is not listed would not be run.
+    #[test]
+    fn every_test_is_listed_and_those_of_other_clis_are_where_they_are_left_out() {
+        let root = crate::root();
+        let names = test_targets(&root).unwrap();
+        for name in ["e2e", "mail", "model", "typing"] {
+            assert!(names.iter().any(|it| it == name), "{name}: {names:?}");
+        }
+        let nextest = fs::read_to_string(root.join(".config/nextest.toml")).unwrap();
+        let left_out = FOR_E2E.map(|name| name.trim_end_matches(':')).join("|");
+        assert!(nextest.contains(&format!("^({left_out})::")), "{left_out} in {nextest}");
+    }
 }

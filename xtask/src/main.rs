@@ -3,9 +3,12 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "xtask is run by a person")]
 
 mod check;
+mod compatibility;
+mod leftovers;
 mod tidy;
 mod tree;
 mod types;
+mod web;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,7 +17,10 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   check               format, tidy, clippy, types and tests: the whole gate
+  browser             only the dashboard in a browser, against the real daemon; `check` has it, too
+  e2e                 the real agent CLIs, all that `scripts/agents` installs, and what they have shown
   tidy                only the rules of this repository that no other tool knows
+  compatibility       write docs/compatibility.md from what `make e2e` has shown; with --check, compare
   types               write the dashboard's types from cmux-wire
   release-migrations  list new migrations as released: from then on they may not change";
 
@@ -23,7 +29,11 @@ fn main() -> ExitCode {
     let root = root();
     let passed = match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["check"] => check::run(&root),
+        ["browser"] => web::browser(&root),
+        ["e2e"] => check::e2e(&root),
         ["tidy"] => tidy::run(&root),
+        ["compatibility"] => compatibility::write(&root),
+        ["compatibility", "--check"] => compatibility::check(&root),
         ["types"] => types::write(&root),
         ["release-migrations"] => tidy::release_migrations(&root),
         _ => {

@@ -6,16 +6,20 @@
 //! agent's hook takes when the text is submitted, and cmux when it takes the text back. Only one of them
 //! gets it.
 
+mod look;
 mod next;
 mod offer;
+mod person;
 mod post;
 mod text;
 
-pub use self::next::{Confirm, Holds, Look, Pace, Step, Ticket, Typing};
+pub use self::look::{Confirm, Holds, Look, Pace, Ticket, Traces};
+pub use self::next::{PRESSES_MAX, Step, Typing};
 pub use self::offer::{Offer, Offering};
+pub use self::person::Person;
 pub use self::post::{ABSENT_AFTER, Came, Door, Listed, PostLook, PostStep, Posting};
 pub use self::text::{
-    HEAD, Part, Said, begins_with, delivery_of, letters_of, normal, print_of, text,
+    HEAD, Part, Said, begins_with, delivery_of, letters_of, messages_of, normal, print_of, text,
 };
 
 use std::time::Duration;
@@ -175,6 +179,17 @@ impl Delivery {
             return Err(Ignored::NoNews);
         }
         Ok(Delivery { state, attempt, since: now, ..self.clone() })
+    }
+
+    /// Returns whether it may have been submitted, by what is known of it.
+    pub fn may_be_out(&self) -> bool {
+        match self.state {
+            DeliveryState::Typing | DeliveryState::Unused => false,
+            DeliveryState::Submitted
+            | DeliveryState::Claimed
+            | DeliveryState::InDoubt
+            | DeliveryState::Used => true,
+        }
     }
 
     /// Returns the delivery as it is once whoever was at it is gone.

@@ -3,6 +3,7 @@
 use crate::digest::Digest;
 use crate::hook::Told;
 use crate::id::{AgentId, DeliveryId, EventId, MessageId, RunId, SessionId, TokenId};
+use crate::mail::Waiting;
 use crate::message::{Evidence, Message, MessageKind, MessageState};
 use crate::project::ProjectId;
 use crate::repair::Repair;
@@ -11,6 +12,7 @@ use crate::snapshot::{Copied, SnapshotKind};
 use crate::time::Timestamp;
 use crate::token::TokenScope;
 use crate::trust::ProjectFile;
+use crate::turn::Turned;
 
 /// Something that happened, before it has its place in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,6 +116,10 @@ pub enum What {
         to: &'static str,
         reason: Option<String>,
     },
+    /// This keeps mail from an agent that is at its prompt, or nothing does any more.
+    AgentHeld {
+        held: Option<Waiting>,
+    },
     /// A life of an agent ended.
     AgentExited {
         how: String,
@@ -141,6 +147,8 @@ pub enum What {
     },
     /// A hook of an agent's was called. What it was told lies beside the log.
     HookReceived(Told),
+    /// A turn has come further.
+    Turned(Turned),
     /// A message is in this state from now on.
     MessageIs {
         state: MessageState,

@@ -64,7 +64,10 @@ pub enum ClaimOutcome {
     /// It was claimed before, and goes on nevertheless: the same event was told twice, or its CLI cannot be
     /// held back.
     Again,
-    /// It goes no further.
+    /// It is a second copy of what was claimed or read before, and goes no further.
+    Second,
+    /// It goes no further for another reason: it was taken back, or is not the whole of the prompt, or its
+    /// ticket cannot be taken.
     Blocked,
 }
 
@@ -73,7 +76,16 @@ impl ClaimOutcome {
         match self {
             ClaimOutcome::Claimed => "claimed",
             ClaimOutcome::Again => "again",
+            ClaimOutcome::Second => "second",
             ClaimOutcome::Blocked => "blocked",
+        }
+    }
+
+    /// Returns whether the prompt does not reach the model.
+    pub fn is_held_back(self) -> bool {
+        match self {
+            ClaimOutcome::Second | ClaimOutcome::Blocked => true,
+            ClaimOutcome::Claimed | ClaimOutcome::Again => false,
         }
     }
 }

@@ -63,10 +63,12 @@ pub enum Ability {
     Title,
     /// Take a message without a key being pressed.
     Api,
+    /// Tell how many tokens it used.
+    Usage,
 }
 
 impl Ability {
-    pub const ALL: [Ability; 11] = [
+    pub const ALL: [Ability; 12] = [
         Ability::Resume,
         Ability::Interrupt,
         Ability::Clear,
@@ -78,6 +80,7 @@ impl Ability {
         Ability::Status,
         Ability::Title,
         Ability::Api,
+        Ability::Usage,
     ];
 
     /// Returns what it is called in manifests and by the API.
@@ -94,6 +97,7 @@ impl Ability {
             Ability::Status => "status",
             Ability::Title => "title",
             Ability::Api => "api",
+            Ability::Usage => "usage",
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::delivery::{
 use crate::event::{Actor, MessageTold, What};
 use crate::id::{DeliveryId, RunId};
 use crate::message::{Body, Message, MessageKind, MessageState, NewMessage, Recipient, Sender};
+use crate::pace::Pace;
 use crate::phase::Phase;
 use crate::time::Timestamp;
 
@@ -14,9 +15,14 @@ use crate::time::Timestamp;
 pub const BATCH_MAX: usize = 32;
 pub const BATCH_BYTES_MAX: usize = 32 << 10;
 
-/// How many messages may wait for one reader, and how many bytes: from one sender, and from all.
+/// How many messages may wait for one reader, and how many bytes: from one sender, and from all. What cmux
+/// itself says is not counted: it follows from what was admitted.
 pub const SENDER_MAX: Load = Load { messages: 200, bytes: 32 << 20 };
 pub const READER_MAX: Load = Load { messages: 2000, bytes: 256 << 20 };
+
+/// How much may be sent on one account, in KiB: so much at once, and so much a minute in the long run. What is
+/// over is kept for a while, so that who takes back all they send fills a disk with it all the same.
+pub const SENT_MAX: Pace = Pace { per_min: (1 << 20) / (24 * 60), burst: 256 << 10 };
 
 /// How cmux calls itself in what it says.
 pub const CMUX: &str = "cmux";
@@ -120,7 +126,7 @@ impl Waiting {
             Waiting::Behind => "another program is in front of its reader",
             Waiting::Screen => "its reader's screen shows nothing that cmux knows",
             Waiting::Earlier => "what was sent before it is not read yet",
-            Waiting::Reading => "it is being typed",
+            Waiting::Reading => "nothing is in its way: it is being typed, or read",
             Waiting::Tmux => "tmux does not answer",
         }
     }
@@ -139,11 +145,39 @@ impl Load {
     }
 }
 
+/// What waits for a reader from one of those who wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Share {
+    pub account: Account,
+    pub load: Load,
+}
+
+/// On whose account mail waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Account {
+    /// Of a sender by themselves. Of an agent, it is that of the topmost one above it: whoever launches others
+    /// gets no more room by that.
+    Of(Actor),
+    /// Of agents of which it is not known any more who was above them.
+    Orphans,
+}
+
+impl Account {
+    /// Returns whether what is on the `other` account counts on this one. What orphans sent may be from
+    /// below any agent.
+    fn counts(&self, other: &Account) -> bool {
+        match (self, other) {
+            (Account::Of(Actor::Agent(_)), Account::Orphans) => true,
+            (Account::Of(_), _) | (Account::Orphans, _) => self == other,
+        }
+    }
+}
+
 /// Why no more mail is taken for a reader.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Full {
     #[error(
-        "`{to}` has {} messages from `{from}` that it has not read, and takes no more from there: try again when \
+        "`{to}` has {} messages from {from} that it has not read, and takes no more from there: try again when \
          some are read, or cancel some",
         load.messages
     )]
@@ -152,16 +186,40 @@ pub enum Full {
     OfReader { to: String, load: Load },
 }
 
-/// Returns why a message of so many `bytes` may not wait beside what waits from the same sender and from all.
-pub fn admit(new: &NewMessage, of_sender: Load, of_all: Load) -> Result<(), Full> {
-    let to = || new.to.name().to_owned();
-    if !of_sender.takes(new.body.bytes, SENDER_MAX) {
-        return Err(Full::OfSender { to: to(), from: new.from.name.clone(), load: of_sender });
+/// Returns why a message on this `account` may not wait beside what waits for the same reader. The person is not
+/// kept waiting by what others sent, and may have as much wait as all of them together.
+pub fn admit(new: &NewMessage, account: &Account, waiting: &[Share]) -> Result<(), Full> {
+    let (to, bytes) = (new.to.name().to_owned(), new.body.bytes);
+    let of_sender = sum(waiting.iter().filter(|it| account.counts(&it.account)));
+    let (sender_max, of_all) = match new.from.actor {
+        Actor::Cmux => return Ok(()),
+        Actor::Operator => (READER_MAX, Load::default()),
+        Actor::Agent(_) | Actor::Token(_) | Actor::Webhook(_) => (SENDER_MAX, sum(waiting)),
+    };
+    if !of_sender.takes(bytes, sender_max) {
+        return Err(Full::OfSender { to, from: called(new), load: of_sender });
     }
-    if !of_all.takes(new.body.bytes, READER_MAX) {
-        return Err(Full::OfReader { to: to(), load: of_all });
+    if !of_all.takes(bytes, READER_MAX) {
+        return Err(Full::OfReader { to, load: of_all });
     }
     Ok(())
+}
+
+fn sum<'a>(shares: impl IntoIterator<Item = &'a Share>) -> Load {
+    let counted = shares.into_iter().filter(|it| it.account != Account::Of(Actor::Cmux));
+    counted.fold(Load::default(), |sum, Share { load, .. }| Load {
+        messages: sum.messages.saturating_add(load.messages),
+        bytes: sum.bytes.saturating_add(load.bytes),
+    })
+}
+
+/// Returns who sends a message, with those on the same account.
+fn called(new: &NewMessage) -> String {
+    let name = &new.from.name;
+    match new.from.actor {
+        Actor::Agent(_) => format!("`{name}` and the agents above and below it"),
+        Actor::Operator | Actor::Cmux | Actor::Token(_) | Actor::Webhook(_) => format!("`{name}`"),
+    }
 }
 
 /// Returns whether what `from` says may be run as a command. Of a script, that was found out when it was
@@ -215,11 +273,13 @@ pub fn waiting(
     let now = obstacle(agent).or(held);
     match message.state {
         MessageState::Queued if !is_next => now.or(Some(Waiting::Earlier)),
-        MessageState::Queued
-        | MessageState::Typing
-        | MessageState::Submitted
-        | MessageState::Claimed
-        | MessageState::InDoubt => now.or(Some(Waiting::Reading)),
+        MessageState::Queued | MessageState::Typing | MessageState::InDoubt => {
+            now.or(Some(Waiting::Reading))
+        }
+        // Whoever has it and works is at it.
+        MessageState::Submitted | MessageState::Claimed => {
+            now.filter(|it| *it != Waiting::Busy).or(Some(Waiting::Reading))
+        }
         MessageState::Delivered
         | MessageState::Failed
         | MessageState::Cancelled
@@ -229,22 +289,62 @@ pub fn waiting(
 
 /// Returns `messages` in the order in which they are read: as they were sent, but whoever interrupts comes
 /// first, after what they themselves sent before.
-pub fn in_order(mut messages: Vec<Message>) -> Vec<Message> {
+pub fn in_order(messages: Vec<Message>) -> Vec<Message> {
+    let mut ordered = with_lateness(messages);
+    ordered.sort_by_key(|(is_late, it)| (*is_late, it.seq));
+    ordered.into_iter().map(|(_, it)| it).collect()
+}
+
+/// Returns each message with whether it is not among those that come first because of an interruption.
+fn with_lateness(messages: Vec<Message>) -> Vec<(bool, Message)> {
     let last = |from: &Actor| {
         let of = messages.iter().filter(|it| it.interrupt && it.from.actor == *from);
         of.map(|it| it.seq).max()
     };
-    let is_late: Vec<(i64, bool)> = messages
-        .iter()
-        .map(|it| (it.seq, last(&it.from.actor).is_none_or(|last| it.seq > last)))
-        .collect();
-    let is_late = |seq: i64| is_late.iter().any(|&(it, late)| it == seq && late);
-    messages.sort_by_key(|it| (is_late(it.seq), it.seq));
-    messages
+    let is_late = |it: &Message| last(&it.from.actor).is_none_or(|last| it.seq > last);
+    let lateness: Vec<bool> = messages.iter().map(is_late).collect();
+    lateness.into_iter().zip(messages).collect()
+}
+
+/// Returns `messages`, of which not all are read at once, such that their senders take turns: nobody waits for
+/// all that another has sent. What one sender has sent stays in its order.
+fn in_turns(messages: Vec<Message>) -> Vec<Message> {
+    let mut ordered = with_lateness(messages);
+    ordered.sort_by_key(|(is_late, it)| (*is_late, it.seq));
+    let mut placed: Vec<((bool, usize, i64), Message)> = Vec::new();
+    for (late, message) in ordered {
+        let is_before = |((is_late, ..), it): &&((bool, usize, i64), Message)| {
+            *is_late == late && it.from.actor == message.from.actor
+        };
+        let turn = placed.iter().filter(is_before).count();
+        placed.push(((late, turn, message.seq), message));
+    }
+    placed.sort_by_key(|(place, _)| *place);
+    placed.into_iter().map(|(_, it)| it).collect()
+}
+
+/// Returns how many of `messages`, the first of them, go in one delivery. What is read in a file goes alone:
+/// what becomes of the file is then nobody else's trouble.
+fn fitting(messages: &[Message]) -> usize {
+    let (mut taken, mut bytes) = (0, 0);
+    for message in messages {
+        bytes += room_for(message.body.bytes);
+        let is_full = taken >= BATCH_MAX || bytes > BATCH_BYTES_MAX;
+        let is_long = message.body.is_long();
+        if (is_full || is_long) && taken > 0 {
+            break;
+        }
+        taken += 1;
+        if is_long {
+            break;
+        }
+    }
+    taken
 }
 
 /// Returns the next delivery to the life `run` of `agent`, of those that wait and whose time is not over;
-/// `root` is the folder of its project. Nothing, if nothing waits.
+/// `root` is the folder of its project. Nothing, if nothing waits. If they do not all fit, their senders take
+/// turns.
 pub fn make(
     id: DeliveryId,
     agent: &Agent,
@@ -254,17 +354,12 @@ pub fn make(
     mark: u64,
     now: Timestamp,
 ) -> Option<Delivery> {
-    let mut taken: Vec<Message> = Vec::new();
-    let mut bytes = 0;
     let in_time = |it: &Message| it.expires_at.is_none_or(|at| now < at);
-    for message in in_order(waiting).into_iter().filter(in_time) {
-        bytes += room_for(message.body.bytes);
-        let is_full = taken.len() >= BATCH_MAX || bytes > BATCH_BYTES_MAX;
-        if is_full && !taken.is_empty() {
-            break;
-        }
-        taken.push(message);
+    let mut taken = in_order(waiting.into_iter().filter(in_time).collect());
+    if fitting(&taken) < taken.len() {
+        taken = in_turns(taken);
     }
+    taken.truncate(fitting(&taken));
     let files: Vec<String> = taken.iter().map(|it| file_of(root, it)).collect();
     let parts: Vec<Part<'_>> = taken.iter().zip(&files).map(|(it, path)| part(it, path)).collect();
     let messages: Vec<_> = taken.iter().map(|it| it.id).collect();
@@ -361,7 +456,7 @@ pub fn bad_news(message: &Message, sender: Option<&Agent>) -> Option<NewMessage>
     };
     let why = message.reason.as_deref().unwrap_or("its time was over");
     let (id, state, name) = (message.id, message.state.name(), message.to.name());
-    let text = format!("Your message {id} to {name} is {state} and was not read: {why}");
+    let text = format!("Your message {id} to {name} is {state}: {why}");
     Some(NewMessage {
         project,
         from: Sender { actor: Actor::Cmux, name: CMUX.to_owned() },

@@ -38,13 +38,18 @@ impl Used {
 
     /// Counts one more request, or returns how long to wait before the next is taken.
     pub fn another(&mut self, pace: Pace, now: Timestamp) -> Result<(), Duration> {
+        self.others(1, pace, now)
+    }
+
+    /// Counts so many more at once, or returns how long to wait before they are taken.
+    pub fn others(&mut self, count: u32, pace: Pace, now: Timestamp) -> Result<(), Duration> {
         self.drain(pace, now);
-        let most = u64::from(pace.burst) * ONE;
-        if self.level + ONE > most {
-            let surplus = self.level + ONE - most;
+        let (most, more) = (u64::from(pace.burst) * ONE, u64::from(count) * ONE);
+        if self.level + more > most {
+            let surplus = self.level + more - most;
             return Err(Duration::from_millis(surplus.div_ceil(pace.per_min.max(1))));
         }
-        self.level += ONE;
+        self.level += more;
         Ok(())
     }
 
@@ -80,6 +85,16 @@ mod tests {
         assert_eq!(used.another(PACE, Timestamp(100)), Ok(()));
         assert!(!used.is_over(PACE, Timestamp(399)));
         assert!(used.is_over(PACE, Timestamp(400)));
+    }
+
+    #[test]
+    fn many_at_once_count_as_many_by_themselves() {
+        let mut used = Used::nothing(Timestamp(0));
+        assert_eq!(used.others(2, PACE, Timestamp(0)), Ok(()));
+        assert_eq!(used.others(2, PACE, Timestamp(0)), Err(Duration::from_millis(100)));
+        assert_eq!(used.others(1, PACE, Timestamp(0)), Ok(()));
+        assert_eq!(used.others(3, PACE, Timestamp(299)), Err(Duration::from_millis(1)));
+        assert_eq!(used.others(3, PACE, Timestamp(300)), Ok(()));
     }
 
     #[test]

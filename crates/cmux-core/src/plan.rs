@@ -11,6 +11,7 @@ pub mod mail;
 pub mod payloads;
 pub mod projects;
 pub mod snapshots;
+pub mod turns;
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,11 +20,12 @@ use std::time::Duration;
 use crate::agent::Agent;
 use crate::delivery::Delivery;
 use crate::event::Event;
-use crate::id::{AgentId, DeliveryId, EventId, MessageId, RunId, SnapshotId};
+use crate::id::{AgentId, DeliveryId, EventId, RunId, SnapshotId};
 use crate::message::{Message, NewMessage};
 use crate::project::{Project, ProjectId};
 use crate::snapshot::{Snapshot, SnapshotKind};
 use crate::time::Timestamp;
+use crate::turn::Turn;
 
 /// Something that is planned for by itself.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,10 +89,8 @@ pub enum Record {
     Message(Box<Message>),
     /// Something that cmux itself has to say.
     Notice(Box<NewMessage>),
-    /// An agent is interrupted for this message.
-    Interrupted {
-        message: MessageId,
-    },
+    /// A turn that is over, which its agent is not in any more.
+    TurnOver(Box<Turn>),
     /// Archived events up to this one are not in the store any more.
     LogTrimmed {
         through: EventId,
@@ -119,8 +119,12 @@ pub enum Record {
     RunTokensCleared {
         before: Timestamp,
     },
-    /// … and messages that came to their end, with their deliveries.
+    /// … messages that came to their end, with their deliveries, …
     MessagesCleared {
+        before: Timestamp,
+    },
+    /// … and turns, and what each answer in them took.
+    TurnsCleared {
         before: Timestamp,
     },
 }

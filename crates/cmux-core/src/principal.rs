@@ -155,11 +155,29 @@ impl Principal {
 
     /// Returns whether this one may know of a message between these: an agent of its own mail only.
     pub fn may_see_mail(&self, from: &Actor, to: &Recipient) -> Result<(), Denial> {
-        match self {
-            Principal::Agent { agent, .. } => {
-                let is_own = *from == Actor::Agent(*agent) || to.agent() == Some(*agent);
-                if is_own { Ok(()) } else { Err(Denial::Insufficient) }
+        match self.only_mail_of() {
+            Some(agent) if *from != Actor::Agent(agent) && to.agent() != Some(agent) => {
+                Err(Denial::Insufficient)
             }
+            Some(_) | None => self.may(Need::Read),
+        }
+    }
+
+    /// Returns the agent whose mail is the only mail that this one may know of, if there is only one.
+    pub fn only_mail_of(&self) -> Option<AgentId> {
+        match self {
+            Principal::Agent { agent, .. } => Some(*agent),
+            Principal::Operator
+            | Principal::Browser { .. }
+            | Principal::Token { .. }
+            | Principal::Nobody => None,
+        }
+    }
+
+    /// Returns whether this one may know how cmux itself does, or why not: it is nothing to agents.
+    pub fn may_watch(&self) -> Result<(), Denial> {
+        match self {
+            Principal::Agent { .. } => Err(Denial::Insufficient),
             Principal::Operator
             | Principal::Browser { .. }
             | Principal::Token { .. }

@@ -21,6 +21,7 @@ use crate::setup::check_word;
 use crate::snapshot::Copied;
 use crate::token::{BadToken, Token, TokenScope};
 use crate::trust::{BadTrust, ProjectFile, Trust};
+use crate::usage::Read;
 use crate::webhook::{BadWebhook, Webhook};
 
 /// Something that happened, or that somebody wants.
@@ -103,6 +104,13 @@ pub enum Report {
     /// These were read in a life of the store that was lost.
     MailRead {
         messages: Vec<MessageId>,
+    },
+    /// This was new in the files in which an agent's CLI writes down what it uses. After a life that is over,
+    /// nothing more comes.
+    UsageRead {
+        agent: AgentId,
+        read: Vec<Read>,
+        last_of: Option<RunId>,
     },
     /// Whether agents of this kind run what they are told as a command.
     KindIs {

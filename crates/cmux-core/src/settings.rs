@@ -16,6 +16,7 @@ pub use self::project::{ProjectAgents, ProjectKind, ProjectSettings, narrowed, u
 pub use self::webhooks::{SOURCE_KEYS, SOURCES_MAX, WebhookDraft, WebhookSource};
 use crate::guard::GuardSettings;
 use crate::kind::Kind;
+use crate::price::Prices;
 use crate::signature::BadSecret;
 
 /// All that can be set, at its defaults unless somebody set it.
@@ -39,6 +40,8 @@ pub struct Settings {
     /// The kind of agents of which neither anybody nor their project says it.
     pub kind: Option<Kind>,
     pub mail: MailSettings,
+    /// What models cost, where the user knows it better than manifests do.
+    pub prices: Prices,
 }
 
 /// Who may write to whom.
@@ -113,6 +116,7 @@ impl Default for Settings {
             kinds: BTreeMap::new(),
             kind: None,
             mail: MailSettings::default(),
+            prices: Prices::default(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Hostile bodies: whatever they hold, what is typed of them ends no paste, presses no key, and passes for
 //! nobody else's word.
 
-use cmux_core::delivery::{Part, Said, delivery_of, normal, print_of, text};
+use cmux_core::delivery::{Part, Said, delivery_of, messages_of, normal, print_of, text};
 use cmux_core::id::{DeliveryId, MessageId};
 use cmux_core::message::MessageKind;
 use cmux_testkit::dice::Dice;
@@ -163,10 +163,12 @@ fn check_whole(bodies: &[Said<'_>]) {
     let parts: Vec<Part<'_>> = (1..).zip(bodies).map(|(n, body)| part(n, *body)).collect();
     let written = text(id, &parts);
     assert_eq!(delivery_of(&written), Some(id));
+    assert!(messages_of(&written).into_iter().eq(parts.iter().map(|part| part.id)), "{written:?}");
     let headers: Vec<&str> = written.lines().filter(|line| is_header(line)).collect();
     assert_eq!(headers.len(), parts.len(), "{written:?}");
     for (header, part) in headers.iter().zip(&parts) {
-        assert!(header.ends_with(&format!("from worker · task · {}]", part.id)), "{header}");
+        let known = format!("{id} from worker · task · {}]", part.id);
+        assert!(header.ends_with(&known), "{header}");
     }
     let is_plain = |it: char| it == '\t' || it == '\n' || !it.is_control();
     assert!(written.chars().all(is_plain), "{written:?}");

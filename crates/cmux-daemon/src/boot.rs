@@ -225,6 +225,7 @@ async fn live(
     let noted = lock.note(&holder(&life, Some(port))).inspect_err(|_| leave_socket(&life));
     noted.map_err(|error| environment(&error))?;
     app.wake(awake(&life, &app, mind.as_ref()));
+    tokio::spawn(http::vitals::sample(Arc::downgrade(&app)));
     let inbox = mind.as_ref().map(|mind| mind.inbox.clone());
     tokio::spawn(refusals::tell(refused, inbox.clone()));
     if let Some(inbox) = inbox.clone() {
@@ -343,7 +344,8 @@ async fn awaken(life: &Life, disk: Disk, files_max: Option<u64>) -> Result<Optio
             (known.manifest.kind.to_string(), known.manifest.runs_what_it_is_told());
         inbox.tell(Report::KindIs { kind, commanded });
     }
-    let keeper = keeper::start(Desk::new(home, &inbox, &readers, &kinds, files_max, clock));
+    let keeper =
+        keeper::start(Desk::new(home, &inbox, &readers, &kinds, &life.settings, files_max, clock));
     let hands = Hands {
         inbox: inbox.clone(),
         database: home.database(),

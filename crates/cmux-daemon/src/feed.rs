@@ -135,6 +135,11 @@ impl Batch {
         self.lines.is_empty() || self.lines.iter().any(ends)
     }
 
+    /// Returns whether somebody's mail is told of in it.
+    pub(crate) fn tells_of_mail(&self) -> bool {
+        self.lines.iter().any(|line| line.kind.starts_with("message."))
+    }
+
     /// Reads what comes after `after`: as much as is told at once.
     pub(crate) fn read(
         view: View<'_>,

@@ -8,6 +8,8 @@ pub(crate) mod mail;
 mod sessions;
 mod tokens;
 mod trust;
+pub(crate) mod turns;
+mod usage;
 mod webhooks;
 
 use std::collections::BTreeSet;
@@ -99,8 +101,9 @@ pub(crate) fn hear(
         Report::DeliverySeen { delivery, attempt, seen } => {
             mail::seen(tx, *delivery, *attempt, seen, now, ids)
         }
-        Report::MailHeld { agent, run, held } => mail::held(tx, *agent, *run, *held),
+        Report::MailHeld { agent, run, held } => mail::held(tx, *agent, *run, *held, now),
         Report::MailRead { messages } => mail::recovered(tx, messages, now, ids),
+        Report::UsageRead { agent, read, last_of } => usage::read(tx, *agent, read, *last_of, now),
         Report::KindIs { kind, commanded } => kinds::are(tx, kind, *commanded),
         Report::SnapshotDone { snapshot, outcome } => copied(tx, *snapshot, outcome.clone(), now),
         Report::Told { event } => {

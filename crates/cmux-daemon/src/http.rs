@@ -1,6 +1,9 @@
 //! The API: each route asks the kernel or a reader, and says what came of it.
 
 mod agents;
+mod bodies;
+mod conversation;
+mod dashboard;
 mod events;
 mod extract;
 mod gate;
@@ -26,6 +29,7 @@ mod table;
 mod terminal;
 mod tokens;
 mod trust;
+pub(crate) mod vitals;
 mod webhooks;
 mod whoami;
 mod why;
@@ -50,10 +54,11 @@ use tokio::time::timeout;
 
 use crate::feed::Feed;
 use crate::finding::Finding;
+use crate::http::bodies::Room;
 pub(crate) use crate::http::events::say as say_event;
-use crate::http::extract::Room;
 use crate::http::metrics::Metrics;
 use crate::http::problem::Oops;
+use crate::http::vitals::Pulse;
 use crate::inbox::{Inbox, Signs};
 use crate::keeper::Orders;
 use crate::kernel::Denied;
@@ -95,6 +100,8 @@ pub(crate) struct App {
     pub(crate) writable: Finding<Result<(), String>>,
     /// What was wrong with tmux when it was last looked at.
     pub(crate) tmux: Finding<Option<String>>,
+    /// How it did over the last hour.
+    pub(crate) pulse: Pulse,
     /// The OpenAPI document.
     pub(crate) document: Bytes,
     pub(crate) ways_out: WaysOut,
@@ -153,7 +160,7 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         router = router.route(route.path, route.handler.layer(enter));
     }
     router
-        .fallback(problem::no_route)
+        .fallback(dashboard::elsewhere)
         .method_not_allowed_fallback(problem::no_method)
         .layer(from_fn_with_state(app.clone(), gate::admit))
         .with_state(app.clone())
@@ -190,6 +197,7 @@ impl App {
             room: Room::new(),
             writable: Finding::nothing(),
             tmux: Finding::nothing(),
+            pulse: Pulse::none(),
             document: Bytes::from(document.to_string()),
             ways_out,
             awake: SetOnce::new(),

@@ -120,11 +120,11 @@ impl Inbox {
         answer.blocking_recv().unwrap_or(Err(Denied::Stopping))
     }
 
-    /// Reports without waiting. What is turned away is planned for again when it is missed.
-    pub fn tell(&self, report: Report) {
-        if let Err(denied) = self.put(Letter::Report(report, None)) {
-            warn!(%denied, "a report was turned away");
-        }
+    /// Reports without waiting, and returns whether it waits to be heard. What is turned away is planned for
+    /// again when it is missed.
+    pub fn tell(&self, report: Report) -> bool {
+        let put = self.put(Letter::Report(report, None));
+        put.inspect_err(|denied| warn!(%denied, "a report was turned away")).is_ok()
     }
 
     /// Ends the kernel once it has dealt with what came before.

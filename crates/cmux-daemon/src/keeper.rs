@@ -10,6 +10,7 @@ mod house;
 mod launch;
 mod mail;
 mod prepare;
+mod saying;
 mod settle;
 mod starting;
 mod status;
@@ -17,6 +18,7 @@ mod survey;
 mod telling;
 mod tickets;
 mod typing;
+mod usage;
 mod watch;
 mod worker;
 
@@ -39,6 +41,7 @@ use tracing::{error, warn};
 
 pub(crate) use self::desk::{Desk, path};
 pub(crate) use self::house::House;
+pub(crate) use self::mail::transcript_of;
 pub(crate) use self::watch::Known;
 use self::worker::{Job, Worker};
 
@@ -136,6 +139,7 @@ pub(crate) fn start(desk: Desk) -> Orders {
         houses: BTreeMap::new(),
         workers: BTreeMap::new(),
         lives: BTreeMap::new(),
+        knows_what_was_read: false,
     };
     tokio::spawn(keeper.work(receiver));
     orders
@@ -148,12 +152,13 @@ struct Keeper {
     workers: BTreeMap<AgentId, mpsc::Sender<Job>>,
     /// Which server each agent was last put into, or found in.
     lives: BTreeMap<AgentId, PathBuf>,
+    /// Whether the store knows what was read before it was restored.
+    knows_what_was_read: bool,
 }
 
 impl Keeper {
     async fn work(mut self, mut orders: mpsc::Receiver<Order>) {
-        // Before anything is typed.
-        tickets::tend(&self.desk).await;
+        self.knows_what_was_read = tickets::tend(&self.desk).await;
         self.find_all().await;
         let mut survey = interval(SURVEY_EVERY);
         survey.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -165,7 +170,12 @@ impl Keeper {
                     Some(order) => self.take(order).await,
                     None => return,
                 },
-                _ = survey.tick() => self.survey_all(),
+                _ = survey.tick() => {
+                    if !self.knows_what_was_read {
+                        self.knows_what_was_read = tickets::tend(&self.desk).await;
+                    }
+                    self.survey_all();
+                }
                 _ = clear.tick() => {
                     let desk = self.desk.clone();
                     tokio::spawn(async move { tickets::clear_away(&desk).await });
@@ -198,6 +208,8 @@ impl Keeper {
         for agent in living {
             self.attend(agent).await;
         }
+        let desk = self.desk.clone();
+        tokio::spawn(async move { usage::read_what_was_left(&desk).await });
     }
 
     async fn take(&mut self, order: Order) {
@@ -259,6 +271,9 @@ impl Keeper {
                 let house = self.house_of(&agent);
                 self.tell(agent.id, Job::Forget { agent, house }).await;
             }
+            // It is planned again, until it is known what was read.
+            Action::OfferMail { .. } | Action::Deliver { .. } | Action::SettleDelivery { .. }
+                if !self.knows_what_was_read => {}
             Action::OfferMail { agent, run } => self.tell_if_there(agent, Job::OfferMail { run }),
             Action::Deliver { delivery, is_recalled, is_paused } => {
                 let agent = delivery.agent;

@@ -21,7 +21,7 @@ use cmux_store::{
     projects, runs, sessions, snapshots, wake, webhooks,
 };
 
-use crate::hear::{agents, hear, mail};
+use crate::hear::{agents, hear, mail, turns};
 use crate::moments;
 
 /// The most subjects that are planned for in one turn because their time has come.
@@ -93,6 +93,7 @@ impl Kernel {
         ids: &mut dyn NewIds,
     ) -> Result<Turn, StoreError> {
         let (settings, start) = (self.settings, &self.start);
+        let mut expires = false;
         let turn = self.store.quick_turn(|tx| {
             let mut answers = Vec::with_capacity(reports.len());
             let (mut touched, mut actions) = (BTreeSet::new(), Vec::new());
@@ -115,7 +116,10 @@ impl Kernel {
             for subject in touched {
                 let planned = tx.part(|tx| act(tx, &subject, &settings, now, ids))?;
                 match planned {
-                    Ok(actions) => turn.actions.extend(actions),
+                    Ok(acts) => {
+                        turn.actions.extend(acts.actions);
+                        expires |= acts.expires;
+                    }
                     Err(error) => {
                         wake::set(tx, &subject, Some(now + LEFT_ALONE))?;
                         turn.left.push((subject, error.to_string()));
@@ -123,10 +127,10 @@ impl Kernel {
                 }
             }
             turn.wake_at = wake::next(tx.view())?;
-            moments::before(reports);
+            moments::before(reports, expires);
             Ok(turn)
         })?;
-        moments::after(reports);
+        moments::after(reports, expires);
         self.start = None;
         Ok(turn)
     }
@@ -152,6 +156,15 @@ impl Kernel {
     }
 }
 
+/// What a plan came to.
+#[derive(Debug, Default)]
+struct Acts {
+    /// What to do once its records are on the disk.
+    actions: Vec<Action>,
+    /// Whether the time of a message is over.
+    expires: bool,
+}
+
 /// Plans for `subject`, stores the plan's records, and returns what to do once they are on the disk.
 fn act(
     tx: &mut Tx<'_>,
@@ -159,20 +172,21 @@ fn act(
     settings: &StoreSettings,
     now: Timestamp,
     ids: &mut dyn NewIds,
-) -> Result<Vec<Action>, StoreError> {
+) -> Result<Acts, StoreError> {
     let plan = plan_for(tx, subject, settings, now, ids)?;
     wake::set(tx, subject, plan.wake_at)?;
-    let mut actions = Vec::new();
+    let mut acts = Acts::default();
     for step in plan.steps {
         if let Some(record) = step.record {
+            acts.expires |= matches!(record, Record::Message(_));
             store(tx, record, now, ids)?;
         }
         if let Some(event) = step.event {
             tx.append(&event, now)?;
         }
-        actions.extend(step.action);
+        acts.actions.extend(step.action);
     }
-    Ok(actions)
+    Ok(acts)
 }
 
 fn store(
@@ -196,10 +210,17 @@ fn store(
         Record::HooksCleared { before } => drop(hooks::prune(tx, before, CLEAR_MAX)?),
         Record::Message(message) => messages::save(tx, &message, now)?,
         Record::Notice(new) => mail::notify(tx, &new, None, now, ids)?,
-        Record::Interrupted { message } => messages::set_interrupted(tx, message, now)?,
         Record::MessagesCleared { before } => {
             messages::prune(tx, before, CLEAR_MAX)?;
             deliveries::prune(tx, before, CLEAR_MAX)?;
+        }
+        Record::TurnOver(turn) => {
+            cmux_store::turns::save(tx, &turn)?;
+            cmux_store::agents::leave_turn(tx, turn.agent, turn.id)?;
+        }
+        Record::TurnsCleared { before } => {
+            cmux_store::turns::prune(tx, before, CLEAR_MAX)?;
+            cmux_store::usage::prune(tx, before, CLEAR_MAX)?;
         }
         Record::RunTokensCleared { before } => drop(runs::prune(tx, before, CLEAR_MAX)?),
     }
@@ -224,7 +245,10 @@ fn plan_for(
                 return Ok(Plan::default());
             };
             let life = plan::agents::plan(&agent, &RestartPolicy::default(), now, ids);
-            Ok(life.and(plan::mail::plan(&agent, &mail::world(tx, *id, now)?, now)))
+            let mail = plan::mail::plan(&agent, &mail::world(tx, *id, now)?, now);
+            let turn = turns::open(tx.view(), &agent)?;
+            let turn = turn.as_ref().map(|(turn, usage)| (turn, *usage));
+            Ok(life.and(mail).and(plan::turns::plan(&agent, turn, now)))
         }
     }
 }
@@ -254,11 +278,18 @@ fn plan_for_daemon(
         hook: hooks::oldest(view)?,
         run: runs::oldest(view)?,
         message: oldest_mail(view)?,
+        turn: oldest_turn(view)?,
     };
     Ok(plan::snapshots::plan(copies, now, ids)
         .and(plan::archives::plan(archives, now))
         .and(plan::payloads::plan(payloads, now))
         .and(plan::doors::plan(doors, now)))
+}
+
+/// Returns when the turn began, or it was noted what an answer took, that did so first.
+fn oldest_turn(view: View<'_>) -> Result<Option<Timestamp>, StoreError> {
+    let noted = [cmux_store::turns::oldest(view)?, cmux_store::usage::oldest(view)?];
+    Ok(noted.into_iter().flatten().min())
 }
 
 /// Returns when the message or the delivery came to its end that did so first.

@@ -1,8 +1,9 @@
 //! What becomes of mail, counted as the log tells it from the daemon's start on.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cmux_core::id::EventId;
@@ -21,6 +22,9 @@ const BOUNDS_MS: [u64; 12] =
 
 /// How many events are read at once.
 const PAGE: u32 = 1000;
+
+/// How many are remembered of how long messages took lately.
+const LATELY_MAX: usize = 10_000;
 
 /// How many deliveries are remembered to have been claimed.
 const CLAIMED_MAX: usize = 10_000;
@@ -43,6 +47,19 @@ pub(crate) struct Tally {
     buckets: [AtomicU64; BOUNDS_MS.len()],
     count: AtomicU64,
     sum_ms: AtomicU64,
+    /// How often an agent was brought back.
+    restarts: AtomicU64,
+    /// How long messages took since somebody last asked, in milliseconds. Held only to write and to take it.
+    lately: Mutex<Vec<u64>>,
+}
+
+/// What there is to sample.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counted {
+    pub(crate) delivered: u64,
+    pub(crate) restarts: u64,
+    /// How long messages took since the sample before, in milliseconds.
+    pub(crate) lately: Vec<u64>,
 }
 
 impl Tally {
@@ -66,7 +83,21 @@ impl Tally {
         self.sum_ms.load(Ordering::Relaxed)
     }
 
+    /// Returns what was counted so far. How long messages took is told once.
+    pub(crate) fn counted(&self) -> Counted {
+        Counted {
+            delivered: self.delivered().map(|(_, count)| count).sum(),
+            restarts: self.restarts.load(Ordering::Relaxed),
+            lately: mem::take(&mut *self.lately.lock().unwrap_or_else(PoisonError::into_inner)),
+        }
+    }
+
     fn took(&self, ms: u64) {
+        let mut lately = self.lately.lock().unwrap_or_else(PoisonError::into_inner);
+        if lately.len() < LATELY_MAX {
+            lately.push(ms);
+        }
+        drop(lately);
         add(&self.count, 1);
         add(&self.sum_ms, ms);
         let mut bounds = BOUNDS_MS.iter().zip(&self.buckets);
@@ -123,7 +154,9 @@ struct Counter {
 impl Counter {
     fn hear(&mut self, row: &Row, tally: &Tally) {
         let kind = row.kind.as_str();
-        if !kind.starts_with("message.") && kind != "hook.received" {
+        let is_counted =
+            kind.starts_with("message.") || matches!(kind, "hook.received" | "agent.phase");
+        if !is_counted {
             return;
         }
         let Ok(data) = serde_json::from_str::<Value>(&row.data) else { return };
@@ -140,7 +173,10 @@ impl Counter {
             "message.queued" | "message.failed" | "message.cancelled" | "message.expired" => {
                 self.claimed.remove(&delivery);
             }
-            "hook.received" if data["claim"]["outcome"] == "blocked" => add(&tally.blocked, 1),
+            "agent.phase" if data["from"] == "down" && data["to"] == "starting" => {
+                add(&tally.restarts, 1);
+            }
+            "hook.received" if data["claim"]["outcome"] == "second" => add(&tally.blocked, 1),
             _ => {}
         }
     }
@@ -203,12 +239,19 @@ mod tests {
             ),
             ("message.delivered", 5, json!({"evidence": "stored", "took_ms": 0})),
             ("message.typing", 6, json!({"delivery": "dlv_2"})),
+            ("hook.received", 7, json!({"claim": {"outcome": "second"}})),
+            // What was taken back is no second copy, nor is what a person has added to.
             ("hook.received", 7, json!({"claim": {"outcome": "blocked"}})),
             ("hook.received", 8, json!({"means": "prompted"})),
             ("agent.phase", 9, json!({})),
+            ("agent.phase", 9, json!({"from": "down", "to": "starting"})),
+            ("agent.phase", 9, json!({"from": "starting", "to": "idle"})),
         ]);
         let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
         assert_eq!((load(&tally.attempts), load(&tally.reclaims), load(&tally.blocked)), (3, 1, 1));
+        let counted = Counted { delivered: 3, restarts: 1, lately: vec![400, 90_000_000] };
+        assert_eq!(tally.counted(), counted);
+        assert!(tally.counted().lately.is_empty(), "it is told once");
         let by: Vec<_> = tally.delivered().filter(|(_, count)| *count > 0).collect();
         assert_eq!(by, [("turn", 2), ("stored", 1)]);
         assert_eq!((tally.count(), tally.sum_ms()), (2, 90_000_400));

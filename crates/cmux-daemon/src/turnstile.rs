@@ -22,6 +22,17 @@ pub(crate) struct Turnstile {
 impl Turnstile {
     /// Counts one more request of `who`, or returns how long they have to wait.
     pub(crate) fn pass(&self, who: &str, pace: Pace, now: Timestamp) -> Result<(), Duration> {
+        self.pass_many(who, 1, pace, now)
+    }
+
+    /// Counts so many more at once of `who`, or returns how long they have to wait.
+    pub(crate) fn pass_many(
+        &self,
+        who: &str,
+        count: u32,
+        pace: Pace,
+        now: Timestamp,
+    ) -> Result<(), Duration> {
         let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = !accounts.contains_key(who);
         if is_new && accounts.len() >= REMEMBERED_MAX {
@@ -30,7 +41,7 @@ impl Turnstile {
         let who = if is_new && accounts.len() >= REMEMBERED_MAX { CROWD } else { who };
         let account = accounts.entry(who.to_owned()).or_insert((pace, Used::nothing(now)));
         account.0 = pace;
-        account.1.another(pace, now)
+        account.1.others(count, pace, now)
     }
 }
 

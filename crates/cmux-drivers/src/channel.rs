@@ -5,6 +5,7 @@
 mod door;
 mod opencode;
 
+use std::fmt;
 use std::time::Duration;
 
 use cmux_core::id::DeliveryId;
@@ -15,11 +16,18 @@ use crate::manifest::{Api, ApiShape, Place, Unfilled};
 const SESSION: &str = "{session}";
 
 /// A way in to one run of an agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Way {
     shape: ApiShape,
     /// An address or a socket, but for the session.
     at: String,
+}
+
+impl fmt::Debug for Way {
+    /// Its address may hold a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Way").field("shape", &self.shape).finish_non_exhaustive()
+    }
 }
 
 /// What came of a message that was sent.

@@ -34,7 +34,8 @@ const NAMES_MAX: usize = 100_000;
 /// How often it is looked again because a ticket was renamed meanwhile.
 const TRIES: usize = 5;
 
-/// How long a second copy of what was typed more than once may still come.
+/// How long a mark by which a late copy is known stays at least. It stays for as long as the CLI runs that the
+/// text was typed to: one that stood still may come with it at any time.
 const USED_KEEP: Duration = Duration::from_hours(1);
 
 /// How old must be what is swept: whoever laid it may not yet have told of it.
@@ -234,19 +235,20 @@ impl Claims {
         let claimed = names.find(|(_, whose)| matches!(whose, Whose::Claimed { .. }));
         let Some((name, _)) = claimed else { return Ok(false) };
         renameat(&folder, name, &folder, Whose::Open.name(delivery))?;
+        failpoint::hit("give-back.renamed");
         fsync(&folder)?;
         Ok(true)
     }
 
     /// Notes in the ledger that a delivery was read, and takes its ticket away. If it was typed more than
-    /// once, a mark stays for an hour, by which a late second copy is known.
+    /// once, a mark stays while its CLI runs, by which a late second copy is known.
     pub fn settle(&self, delivery: &Delivery, is_repeated: bool) -> io::Result<()> {
         let folder = self.make()?;
         settle(&folder, delivery.id, &delivery.messages, is_repeated)
     }
 
     /// Takes away what there is of a delivery that was not read, to a run that goes on. If cmux took the
-    /// ticket, it stays for a while: whoever comes late with the text finds that it is over.
+    /// ticket, it stays while its CLI runs: whoever comes late with the text finds that it is over.
     pub fn retire(&self, delivery: DeliveryId) -> io::Result<()> {
         let Some(folder) = self.open()? else { return Ok(()) };
         for (name, whose) in names_of(&folder, delivery)? {
@@ -286,6 +288,7 @@ impl Claims {
                     (Whose::Claimed { .. }, Ok(Some(text))) => {
                         settle(&folder, delivery, &text.messages, false)?;
                     }
+                    (Whose::Void | Whose::Used, Ok(Some(text))) if !text.process.is_gone() => {}
                     (Whose::Claimed { .. } | Whose::Open | Whose::Void | Whose::Used, _) => {
                         remove(&folder, &name)?;
                     }
@@ -317,13 +320,15 @@ impl Claims {
     }
 
     /// Returns the messages that a store must not have typed again which was restored from a snapshot: those
-    /// that were read, and those that a hook has taken.
-    pub fn read_back(&self) -> io::Result<Vec<MessageId>> {
+    /// that were read, and those that a hook has taken. What became of a delivery that is `open` in it is found
+    /// out as always: its hook may have taken it in vain.
+    pub fn read_back(&self, open: &[DeliveryId]) -> io::Result<Vec<MessageId>> {
         let mut found = self.ledger(ledger::DAYS)?;
         let Some(folder) = self.open()? else { return Ok(found) };
         for name in names(&folder)? {
             let is_taken = match Whose::parse(&name) {
-                Some((_, Whose::Claimed { .. } | Whose::Used)) => true,
+                Some((delivery, Whose::Claimed { .. })) => !open.contains(&delivery),
+                Some((_, Whose::Used)) => true,
                 Some((_, Whose::Open | Whose::Void)) | None => false,
             };
             // What is damaged says nothing, and is no reason not to start.

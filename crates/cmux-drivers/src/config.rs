@@ -1,12 +1,14 @@
 //! Configuration: defaults, the user's file, the project's file, variables, flags.
 
 mod kinds;
+mod prices;
 mod webhooks;
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use cmux_core::price::Prices;
 use cmux_core::settings::{BadValue, KEYS, Key, ProjectSettings, Scope, Settings, Value};
 use cmux_core::trust::ProjectFile;
 use toml::de::{DeTable, DeValue};
@@ -19,6 +21,9 @@ const WEBHOOKS: &str = "webhooks";
 
 /// The section that holds a section for each kind of agent.
 const KINDS: &str = "kinds";
+
+/// The section that holds a section for each model that has a price.
+const PRICES: &str = "prices";
 
 /// What the variables of the environment may set.
 const VARIABLES: [(&str, &str); 3] =
@@ -78,6 +83,7 @@ pub fn load(
         return Err(refused(beside.map_or(1, |entry| entry.line), &why));
     }
     settings.kinds = kinds::by_name(written.kinds);
+    settings.prices = written.prices;
     settings.webhooks = webhooks::resolve(file, written.file.as_ref(), &written.sources)?;
     for (name, key) in VARIABLES {
         if let Some(value) = variable(name).filter(|value| !value.is_empty()) {
@@ -106,6 +112,9 @@ pub fn read_project(root: &Path, found: &Found) -> Result<ProjectSettings, Confi
         let (line, key) = (source.line, format!("webhooks.{}", source.name));
         return Err(ConfigError::UserOnly { path, line, key });
     }
+    if let Some(line) = written.prices_line {
+        return Err(ConfigError::UserOnly { path, line, key: PRICES.to_owned() });
+    }
     let mut settings = ProjectSettings::default();
     for entry in written.entries {
         let (path, line) = (path.clone(), entry.line);
@@ -129,6 +138,9 @@ struct Written {
     entries: Vec<Entry>,
     sources: Vec<webhooks::Written>,
     kinds: Vec<kinds::Written>,
+    prices: Prices,
+    /// Where it says something of prices, if it does.
+    prices_line: Option<usize>,
     /// What it was read from, if it is there.
     file: Option<fs::File>,
 }
@@ -169,6 +181,9 @@ impl File<'_> {
                 written.sources = self.sources(value.get_ref(), line)?;
             } else if key == KINDS {
                 written.kinds = self.kinds(value.get_ref(), line)?;
+            } else if key == PRICES {
+                written.prices = self.prices(value.get_ref(), line)?;
+                written.prices_line = Some(line);
             } else if let (true, DeValue::Table(inner)) = (is_section, value.get_ref()) {
                 self.walk(&format!("{key}."), inner, written)?;
             } else {
@@ -181,7 +196,7 @@ impl File<'_> {
     fn entry(&self, key: &str, found: &DeValue<'_>, line: usize) -> Result<Entry, ConfigError> {
         let Some(known) = KEYS.iter().find(|known| known.name == key) else {
             let all: Vec<&str> =
-                KEYS.iter().map(|known| known.name).chain([WEBHOOKS, KINDS]).collect();
+                KEYS.iter().map(|known| known.name).chain([WEBHOOKS, KINDS, PRICES]).collect();
             return Err(self.unknown(line, "", key, &all));
         };
         Ok(Entry { key: *known, value: value(found), line })

@@ -1,8 +1,9 @@
-//! Failpoints: places where a test has a process killed, as a power cut would.
+//! Failpoints: places where a test has a process killed, as a power cut would, or another one stopped.
 //!
 //! `CMUX_FAILPOINT=name` kills the process that comes to the place of that name, and `name:N` when it comes
-//! there for the N-th time. `name@FILE` kills only one of many processes that come there: the one that can
-//! remove the file. Without it, a place costs one look at a number.
+//! there for the N-th time. `name=stop:PID` has the process of that number stand still instead. With `@FILE`
+//! after it, this is done by only one of many processes that come there: the one that can remove the file.
+//! Without the variable, a place costs one look at a number.
 
 use std::env;
 use std::fs;
@@ -10,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-use rustix::process::{Signal, getpid, kill_process};
+use rustix::process::{Pid, Signal, getpid, kill_process};
 
 /// The variable that names a place.
 const VARIABLE: &str = "CMUX_FAILPOINT";
@@ -24,13 +25,43 @@ const YES: u8 = 2;
 static WANTED: OnceLock<Option<Wanted>> = OnceLock::new();
 static HITS: AtomicU64 = AtomicU64::new(0);
 
-/// Where a process is to be killed, and which time it comes there.
+/// Where something is to be done, and which time a process comes there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Wanted {
     name: String,
     time: u64,
-    /// Whoever removes it is the one who is killed.
+    what: What,
+    /// Whoever removes it is the one who does it.
     file: Option<PathBuf>,
+}
+
+/// What is done at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    /// Whoever comes there is killed.
+    Die,
+    /// Another process stands still.
+    Stop(Pid),
+}
+
+impl What {
+    fn parse(text: &str) -> Option<What> {
+        let pid: i32 = text.strip_prefix("stop:")?.parse().ok()?;
+        // A negative one would be a group.
+        Pid::from_raw(pid.max(0)).map(What::Stop)
+    }
+
+    fn strike(self) {
+        match self {
+            What::Die => {
+                let _ = kill_process(getpid(), Signal::KILL);
+                // The first process of a container cannot kill itself so.
+                std::process::abort();
+            }
+            // Whoever is gone stands still as well.
+            What::Stop(pid) => drop(kill_process(pid, Signal::STOP)),
+        }
+    }
 }
 
 impl Wanted {
@@ -39,20 +70,24 @@ impl Wanted {
             Some((place, file)) => (place, Some(PathBuf::from(file))),
             None => (text, None),
         };
+        let (place, what) = match place.split_once('=') {
+            Some((place, what)) => (place, What::parse(what)?),
+            None => (place, What::Die),
+        };
         let (name, time) = match place.rsplit_once(':') {
             Some((name, time)) => (name, time.parse().ok()?),
             None => (place, 1),
         };
-        (!name.is_empty() && time > 0).then(|| Wanted { name: name.to_owned(), time, file })
+        (!name.is_empty() && time > 0).then(|| Wanted { name: name.to_owned(), time, what, file })
     }
 
-    /// Returns whether this process is the one who is killed, if there is to be only one.
+    /// Returns whether this process is the one who is meant, if there is to be only one.
     fn is_meant(&self) -> bool {
         self.file.as_ref().is_none_or(|file| fs::remove_file(file).is_ok())
     }
 }
 
-/// Kills this process if it is to be killed at the place `name`, and now.
+/// Does what is to be done at the place `name`, if it is to be done now: as a rule, this process is killed.
 #[inline]
 pub fn hit(name: &str) {
     if IS_SET.load(Ordering::Relaxed) != NO {
@@ -67,9 +102,7 @@ fn look(name: &str) {
     IS_SET.store(if wanted.is_some() { YES } else { NO }, Ordering::Relaxed);
     let Some(wanted) = wanted.as_ref().filter(|wanted| wanted.name == name) else { return };
     if HITS.fetch_add(1, Ordering::Relaxed) + 1 == wanted.time && wanted.is_meant() {
-        let _ = kill_process(getpid(), Signal::KILL);
-        // The first process of a container cannot kill itself so.
-        std::process::abort();
+        wanted.what.strike();
     }
 }
 
@@ -79,10 +112,16 @@ mod tests {
 
     #[test]
     fn a_place_is_named_with_the_time_it_strikes() {
-        let at = |name: &str, time| Some(Wanted { name: name.to_owned(), time, file: None });
-        let once = |name: &str, time, file: &str| {
-            Some(Wanted { name: name.to_owned(), time, file: Some(file.into()) })
+        let wanted = |name: &str, time| {
+            let (name, what) = (name.to_owned(), What::Die);
+            Wanted { name, time, what, file: None }
         };
+        let at = |name: &str, time| Some(wanted(name, time));
+        let once = |name: &str, time, file: &str| {
+            Some(Wanted { file: Some(file.into()), ..wanted(name, time) })
+        };
+        let stop = Pid::from_raw(12).map(What::Stop).unwrap();
+        let stopped = |name: &str, time| Some(Wanted { what: stop, ..wanted(name, time) });
         for (text, expected) in [
             ("claim.renamed", at("claim.renamed", 1)),
             ("claim.renamed:1", at("claim.renamed", 1)),
@@ -90,6 +129,12 @@ mod tests {
             ("a:b:3", at("a:b", 3)),
             ("claim@/a/b:2@c", once("claim", 1, "/a/b:2@c")),
             ("claim:2@/a", once("claim", 2, "/a")),
+            ("mail.paste=stop:12", stopped("mail.paste", 1)),
+            ("mail.paste:3=stop:12", stopped("mail.paste", 3)),
+            ("mail.paste=stop:0", None),
+            ("mail.paste=stop:-12", None),
+            ("mail.paste=stop:", None),
+            ("mail.paste=", None),
             ("@/a", None),
             ("claim:", None),
             ("claim:0", None),

@@ -15,6 +15,7 @@ pub mod lock;
 mod loopback;
 pub mod mail_file;
 pub mod manifest;
+pub mod memory;
 pub mod password;
 pub mod peer;
 pub mod private;

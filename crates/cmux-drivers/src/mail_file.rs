@@ -2,7 +2,8 @@
 //! `.cmux/mail/<id>`, and its reader is told where.
 //!
 //! Whoever wrote the repository may have laid anything there. No link is followed, nothing is written
-//! through what was there before, and a folder that is another's is not used.
+//! through what was there before, and a folder that is another's, or that others may write to, is not used:
+//! what they laid there would be read as mail.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -56,6 +57,11 @@ pub enum MailFileError {
     NotFolder(PathBuf),
     #[error("{} belongs to another user: `chown` it, or remove it", .0.display())]
     Anothers(PathBuf),
+    #[error(
+        "others may write to {}, and what they lay there would be read as mail: `chmod go-w` it, or remove it",
+        .0.display()
+    )]
+    Open(PathBuf),
     #[error("the message has {0} bytes, and may have {BODY_MAX} at most")]
     TooLong(usize),
     #[error("{} cannot be written: {source}", path.display())]
@@ -76,6 +82,7 @@ impl MailFileError {
             MailFileError::Link(_)
             | MailFileError::NotFolder(_)
             | MailFileError::Anothers(_)
+            | MailFileError::Open(_)
             | MailFileError::TooLong(_) => false,
         }
     }
@@ -150,7 +157,9 @@ fn path_of(root: &Path, id: MessageId) -> PathBuf {
 /// Opens the folder of mail and the one that it is in, and makes them if they are not there.
 fn make(root: &Path) -> Result<(OwnedFd, OwnedFd), MailFileError> {
     let own = made(&open_root(root)?, FOLDER, 0o755, &root.join(FOLDER))?;
-    let mail = made(&own, MAIL, 0o700, &root.join(FOLDER).join(MAIL))?;
+    let path = root.join(FOLDER).join(MAIL);
+    let mail = made(&own, MAIL, 0o700, &path)?;
+    require_private(&mail, &path)?;
     Ok((own, mail))
 }
 
@@ -165,7 +174,19 @@ fn find(root: &Path) -> Result<Option<OwnedFd>, MailFileError> {
             None => return Ok(None),
         }
     }
+    require_private(&folder, &path)?;
     Ok(Some(folder))
+}
+
+/// Refuses a folder that others than its owner may write to.
+fn require_private(folder: &OwnedFd, path: &Path) -> Result<(), MailFileError> {
+    let told =
+        |error: Errno| MailFileError::Unwritable { path: path.to_owned(), source: error.into() };
+    let mode = Mode::from_raw_mode(fstat(folder).map_err(told)?.st_mode);
+    match mode.intersects(Mode::WGRP | Mode::WOTH) {
+        true => Err(MailFileError::Open(path.to_owned())),
+        false => Ok(()),
+    }
 }
 
 fn open_root(root: &Path) -> Result<OwnedFd, MailFileError> {

@@ -2,6 +2,7 @@
 
 mod ability;
 mod launch;
+mod prices;
 mod read;
 mod screen;
 mod template;
@@ -10,9 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cmux_core::kind::{Ability, Channel, Kind, Permissions, Witness};
 pub use cmux_core::look::{Consent, Dialog, Reply};
+use cmux_core::price::Prices;
 use cmux_core::screen::Eyes;
 
 pub use self::launch::{CannotStart, Start, Started, Told};
+pub(crate) use self::prices::{RATES, price};
 pub use self::read::parse;
 pub use self::template::{BadTemplate, Place, Template, Unfilled};
 
@@ -44,6 +47,9 @@ pub struct Manifest {
     pub transcript: Option<Transcript>,
     pub status: Option<Status>,
     pub api: Option<Api>,
+    pub usage: Option<Usage>,
+    /// What the models cost that it may have.
+    pub prices: Prices,
     /// How messages get to it, unless the user wants it otherwise.
     pub channel: Channel,
     /// Who tells how it is, in the order in which they are believed.
@@ -142,6 +148,8 @@ named!(
     Paste {
         /// As one paste, which the CLI is told the ends of.
         Bracketed = "bracketed",
+        /// The same, for a CLI that takes pastes before it says so.
+        Wrapped = "wrapped",
         /// As if it were typed; a break of a line would submit it.
         Plain = "plain",
     }
@@ -226,6 +234,14 @@ pub struct Transcript {
     pub shape: TranscriptShape,
     /// With `*` for what only the CLI knows.
     pub path: Template,
+}
+
+/// Where it writes down how many tokens it used: in its transcript.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Usage {
+    pub shape: TranscriptShape,
+    /// Files of the same shape besides, such as those of its subagents.
+    pub also: Option<Template>,
 }
 
 /// Where it says how it is.

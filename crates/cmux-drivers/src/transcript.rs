@@ -2,6 +2,9 @@
 //!
 //! Without one there is nothing to resume: a CLI refuses to go on with a session that was never begun.
 
+mod begun;
+mod talk;
+mod usage;
 mod used;
 
 use std::fs::{self, Metadata};
@@ -9,12 +12,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::manifest::{Place, Transcript, Unfilled};
+use crate::manifest::{Place, Template, Transcript, Unfilled};
 
+pub use self::begun::is_begun;
+pub use self::talk::{Entry, Place as TalkPlace, TEXT_MAX, Talked, Text, What, read_back};
+pub use self::usage::{Found as UsageFound, READ_MAX as USAGE_READ_MAX, read_on};
 pub use self::used::{Looked, Used, used};
 
 /// How many names are looked at in search of one transcript.
 const LOOKED_MAX: usize = 100_000;
+
+/// How many transcripts are looked through that were written to of late.
+const RECENT_MAX: usize = 32;
 
 /// A transcript that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,20 +53,46 @@ impl Transcript {
         &self,
         known: impl Fn(Place) -> Option<String>,
     ) -> Result<Option<Found>, SearchError> {
-        // What is filled in is one name as it is, whoever chose it; only the manifest has wildcards.
-        let plain = |place: Place| {
-            let is_folder = matches!(
-                place,
-                Place::Home | Place::State | Place::Settings | Place::Cwd | Place::Root
-            );
-            known(place).filter(|text| !text.contains('*') && (is_folder || is_name(text)))
+        let found = find_all(&self.path, known)?;
+        Ok(found.into_iter().max_by(|a, b| (a.modified, &a.path).cmp(&(b.modified, &b.path))))
+    }
+
+    /// Returns the transcripts of any session that were written to since then, the newest first: a CLI may
+    /// begin another session in the middle of its life. Of too many, the oldest are left out.
+    pub fn recent(
+        &self,
+        known: impl Fn(Place) -> Option<String>,
+        since: SystemTime,
+    ) -> Result<Vec<Found>, SearchError> {
+        let any = |place: Place| match matches!(place, Place::Session | Place::SessionHead) {
+            true => Some("*".to_owned()),
+            false => plain(place, &known),
         };
-        search(&self.path.fill(plain)?)
+        let mut found = search(&self.path.fill(any)?)?;
+        found.retain(|it| it.modified >= since);
+        found.sort_by(|a, b| (b.modified, &b.path).cmp(&(a.modified, &a.path)));
+        found.truncate(RECENT_MAX);
+        Ok(found)
     }
 }
 
-/// Returns the newest file whose path fits `pattern`.
-fn search(pattern: &str) -> Result<Option<Found>, SearchError> {
+/// Returns all files whose path fits `path`, where `known` fills the places.
+pub fn find_all(
+    path: &Template,
+    known: impl Fn(Place) -> Option<String>,
+) -> Result<Vec<Found>, SearchError> {
+    search(&path.fill(|place| plain(place, &known))?)
+}
+
+/// Returns what fills a place: one name as it is, whoever chose it. Only the manifest has wildcards.
+fn plain(place: Place, known: impl Fn(Place) -> Option<String>) -> Option<String> {
+    let is_folder =
+        matches!(place, Place::Home | Place::State | Place::Settings | Place::Cwd | Place::Root);
+    known(place).filter(|text| !text.contains('*') && (is_folder || is_name(text)))
+}
+
+/// Returns the files whose path fits `pattern`.
+fn search(pattern: &str) -> Result<Vec<Found>, SearchError> {
     let names: Vec<&str> = pattern.split('/').skip(1).collect();
     let is_good = |name: &&str| !name.is_empty() && !matches!(*name, "." | "..");
     if !pattern.starts_with('/') || !names.iter().all(is_good) {
@@ -83,7 +118,7 @@ fn search(pattern: &str) -> Result<Option<Found>, SearchError> {
             found.push(Found { path, size: about.len(), modified });
         }
     }
-    Ok(found.into_iter().max_by(|a, b| (a.modified, &a.path).cmp(&(b.modified, &b.path))))
+    Ok(found)
 }
 
 /// Returns what is in `folder` by a name that fits: files if it is the `last` name, else folders.
@@ -198,6 +233,25 @@ mod tests {
         }
         let found = find(folder.path(), "{home}/*/{session}.jsonl", "s").unwrap().unwrap();
         assert_eq!(found.path, folder.path().join("b/s.jsonl"));
+    }
+
+    #[test]
+    fn those_of_any_session_are_found_that_were_written_to_of_late() {
+        let folder = tempfile::tempdir().unwrap();
+        let since = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+        for (name, after_s) in [("a/old.jsonl", -1), ("b/x.jsonl", 0), ("a/y.jsonl", 9), ("a/z", 9)]
+        {
+            let file = write(folder.path(), name);
+            let file = fs::File::options().append(true).open(file).unwrap();
+            let at = 1_000_000_u64.checked_add_signed(after_s).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(at)).unwrap();
+        }
+        let path = Template::read("{home}/*/{session}.jsonl").unwrap();
+        let transcript = Transcript { shape: TranscriptShape::Claude, path };
+        let home = folder.path().to_str().unwrap();
+        let found = transcript.recent(|place| known(place, home, "other"), since).unwrap();
+        let paths: Vec<_> = found.iter().map(|it| it.path.strip_prefix(folder.path())).collect();
+        assert_eq!(paths, [Ok(Path::new("a/y.jsonl")), Ok(Path::new("b/x.jsonl"))]);
     }
 
     #[test]

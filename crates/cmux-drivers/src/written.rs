@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use cmux_core::nearest::nearest;
+use cmux_core::price::mills;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -194,6 +195,24 @@ impl<'a> Section<'a> {
         let number = number.filter(|&number| number <= max);
         let why = || self.wrong(key, format!("must be a whole number from 0 to {max}"));
         number.map(Some).ok_or_else(why)
+    }
+
+    /// Returns the dollars that are written at `key`, in thousandths.
+    pub(crate) fn dollars(&self, key: &str) -> Result<Option<u64>, ConfigError> {
+        let Some((value, _)) = self.get(key) else { return Ok(None) };
+        let mills = match value {
+            DeValue::Integer(it) if it.radix() == 10 => mills(it.as_str()),
+            DeValue::Float(it) => mills(it.as_str()),
+            DeValue::Integer(_)
+            | DeValue::String(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_)
+            | DeValue::Array(_)
+            | DeValue::Table(_) => None,
+        };
+        let why =
+            "must be a number of dollars, such as 2.5, with three places after the point at most";
+        mills.map(Some).ok_or_else(|| self.wrong(key, why))
     }
 
     /// Returns the one of `all` whose `name` is written at `key`.

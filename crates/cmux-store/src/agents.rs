@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use cmux_core::agent::{Agent, AgentName, Intent, Life, LifeState, Pid, Place, Setup, Word};
 use cmux_core::hook::Talk;
-use cmux_core::id::{AgentId, BadId};
+use cmux_core::id::{AgentId, BadId, TurnId};
 use cmux_core::mail::Waiting;
 use cmux_core::phase::Phase;
 use cmux_core::project::ProjectId;
@@ -17,6 +17,9 @@ use crate::{StoreError, Tx, View, damaged};
 
 /// How far up it is looked who launched an agent.
 const ABOVE_MAX: usize = 64;
+
+/// How far up the topmost is looked for: nobody is above themselves, unless the store is damaged.
+const TOP_MAX: usize = 10_000;
 
 /// What is written of each agent. What it was launched with is written once.
 const SAVE: &str = "
@@ -100,6 +103,13 @@ pub fn held(view: View<'_>, id: AgentId) -> Result<Option<Waiting>, StoreError> 
     known.map(Some).ok_or_else(|| bad_row(&id.to_string(), format!("held {held}")))
 }
 
+/// Remembers that the agent `id` is not in the turn `turn` any more, if it was.
+pub fn leave_turn(tx: &Tx<'_>, id: AgentId, turn: TurnId) -> Result<(), StoreError> {
+    let update = "UPDATE agents SET turn = NULL WHERE id = ?1 AND turn = ?2";
+    tx.db.prepare_cached(update)?.execute([id.to_string(), turn.to_string()])?;
+    Ok(())
+}
+
 /// Forgets the agent called `id`.
 pub fn remove(tx: &Tx<'_>, id: AgentId) -> Result<(), StoreError> {
     tx.db.execute("DELETE FROM agents WHERE id = ?1", [id.to_string()])?;
@@ -121,6 +131,12 @@ pub fn find_by_name(
     let sql = "SELECT * FROM agents WHERE project = ?1 AND name = ?2";
     let mut query = view.db.prepare_cached(sql)?;
     query.query_and_then([project.as_str(), name], read)?.next().transpose()
+}
+
+/// Returns the agents that are called so, of all projects.
+pub fn called(view: View<'_>, name: &str) -> Result<Vec<Agent>, StoreError> {
+    let mut query = view.db.prepare_cached("SELECT * FROM agents WHERE name = ?1 ORDER BY id")?;
+    query.query_and_then([name], read)?.collect()
 }
 
 /// Returns the agents after the one with the id `after` in the order of their ids, `limit` at most: those
@@ -161,10 +177,29 @@ pub fn above(view: View<'_>, id: AgentId) -> Result<Vec<AgentId>, StoreError> {
     Ok(above)
 }
 
+/// Returns the topmost agent above `id`, or itself. Nobody, if it or one of those above it is forgotten.
+pub fn topmost(view: View<'_>, id: AgentId) -> Result<Option<AgentId>, StoreError> {
+    let mut query = view.db.prepare_cached("SELECT parent FROM agents WHERE id = ?1")?;
+    let mut next = id;
+    for _ in 0..TOP_MAX {
+        let mut rows = query.query([next.to_string()])?;
+        let Some(row) = rows.next()? else { return Ok(None) };
+        let Some(parent) = row.get::<_, Option<String>>(0)? else { return Ok(Some(next)) };
+        next = parent.parse().map_err(|bad| bad_row(&next.to_string(), bad))?;
+    }
+    Ok(None)
+}
+
 /// Returns how many agents `project` has.
 pub fn count(view: View<'_>, project: &ProjectId) -> Result<u64, StoreError> {
     let sql = "SELECT count(*) FROM agents WHERE project = ?1";
     Ok(view.db.prepare_cached(sql)?.query_row([project.as_str()], |row| row.get(0))?)
+}
+
+/// Returns how many agents have a process.
+pub fn with_process(view: View<'_>) -> Result<u64, StoreError> {
+    let mut query = view.db.prepare_cached("SELECT count(*) FROM agents WHERE pid IS NOT NULL")?;
+    Ok(query.query_row([], |row| row.get(0))?)
 }
 
 /// Returns the agents of whose life something is left, by id.

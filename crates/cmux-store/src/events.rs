@@ -1,9 +1,12 @@
 //! The log, as rows.
 
+mod search;
+
 use cmux_core::id::EventId;
 use cmux_core::time::Timestamp;
 use rusqlite::{Connection, params};
 
+pub use self::search::{Search, Searched, Way, search};
 use crate::{Head, StoreError, View, archive, chain, logs};
 
 /// The version of the shape in which events are written.
@@ -41,11 +44,13 @@ pub struct Filter {
     pub project: Option<String>,
     pub agent: Option<String>,
     pub kind: Option<String>,
+    /// Of mail, only what is to or from this agent.
+    pub mail_of: Option<String>,
 }
 
 impl Filter {
     /// Returns whether an event of this kind, project and agent is let through, which is what
-    /// `conditions` asks of SQLite.
+    /// `conditions` asks of SQLite. Whose mail it is, only the store knows.
     pub fn lets(&self, kind: &str, project: Option<&str>, agent: Option<&str>) -> bool {
         let is_wanted = |wanted: &Option<String>, found: Option<&str>| {
             wanted.as_deref().is_none_or(|wanted| found == Some(wanted))
@@ -145,8 +150,9 @@ pub fn after(
         conditions(filter)
     ))?;
     let limit = limit.min(PAGE_MAX);
-    let rows = query
-        .query_and_then(params![since.0, filter.project, filter.agent, filter.kind, limit], read)?;
+    let Filter { project, agent, kind, mail_of } = filter;
+    let rows =
+        query.query_and_then(params![since.0, project, agent, kind, limit, mail_of], read)?;
     rows.collect()
 }
 
@@ -162,10 +168,9 @@ pub fn stretch(
         "SELECT * FROM events WHERE id > ?1{} ORDER BY id LIMIT ?5",
         conditions(filter)
     ))?;
-    let found = query.query_and_then(
-        params![since.0, filter.project, filter.agent, filter.kind, PAGE_MAX],
-        read,
-    )?;
+    let Filter { project, agent, kind, mail_of } = filter;
+    let found =
+        query.query_and_then(params![since.0, project, agent, kind, PAGE_MAX, mail_of], read)?;
     let (mut rows, mut bytes, mut is_cut) = (Vec::new(), 0, false);
     for row in found {
         let row = row?;
@@ -210,8 +215,8 @@ pub fn newest(view: View<'_>, limit: u32, filter: &Filter) -> Result<Vec<Row>, S
         conditions(filter)
     ))?;
     let limit = limit.min(PAGE_MAX);
-    let rows =
-        query.query_and_then(params![0, filter.project, filter.agent, filter.kind, limit], read)?;
+    let Filter { project, agent, kind, mail_of } = filter;
+    let rows = query.query_and_then(params![0, project, agent, kind, limit, mail_of], read)?;
     let mut rows = rows.collect::<Result<Vec<Row>, _>>()?;
     rows.reverse();
     Ok(rows)
@@ -233,6 +238,14 @@ fn conditions(filter: &Filter) -> String {
             None => sql += &format!(" AND ?{number} IS NULL"),
         }
     }
+    sql += match &filter.mail_of {
+        Some(_) => {
+            " AND (kind NOT GLOB 'message.*' OR agent = ?6 OR EXISTS (
+                  SELECT 1 FROM messages
+                  WHERE messages.id = substr(events.subject, 9) AND messages.sender = ?6))"
+        }
+        None => " AND ?6 IS NULL",
+    };
     sql
 }
 

@@ -3,13 +3,16 @@
 use cmux_core::digest::Digest;
 use cmux_core::event::{Actor, Event, MessageTold, StopReason, What};
 use cmux_core::hook::Told;
-use cmux_core::id::AgentId;
+use cmux_core::id::{AgentId, MessageId};
+use cmux_core::mail::Waiting;
 use cmux_core::message::{Evidence, MessageState};
 use cmux_core::repair::{Repair, RepairSource};
 use cmux_core::session::{OverWhy, SessionHow};
 use cmux_core::snapshot::{Copied, SnapshotKind};
 use cmux_core::time::Timestamp;
 use cmux_core::trust::ProjectFile;
+use cmux_core::turn::Turned;
+use cmux_core::usage::{Money, Tokens, Usage};
 use serde_json::{Value, json};
 
 /// Returns the name of what happened, `noun.verb`.
@@ -29,12 +32,14 @@ pub(crate) fn name(what: &What) -> &'static str {
         What::AgentSpawned { .. } => "agent.spawned",
         What::AgentAsked { .. } => "agent.asked",
         What::AgentPhase { .. } => "agent.phase",
+        What::AgentHeld { .. } => "agent.held",
         What::AgentExited { .. } => "agent.exited",
         What::AgentAdopted { .. } => "agent.adopted",
         What::AgentFound { .. } => "agent.found",
         What::TmuxLost { .. } => "tmux.lost",
         What::AgentRemoved { .. } => "agent.removed",
         What::HookReceived(_) => "hook.received",
+        What::Turned(turned) => turned_name(turned),
         What::MessageIs { state, .. } => message_is(*state),
         What::MessageRead { .. } => "message.read",
         What::MessageRetried { .. } => "message.retried",
@@ -66,16 +71,23 @@ pub(crate) fn subject(event: &Event) -> Option<String> {
         What::MessageIs { told: MessageTold { message, .. }, .. }
         | What::MessageRead { message }
         | What::MessageRetried { message, .. } => Some(format!("message:{message}")),
+        What::Turned(
+            Turned::Started { turn, .. }
+            | Turned::Ended { turn, .. }
+            | Turned::ToolUsed { turn, .. },
+        ) => Some(format!("turn:{turn}")),
         What::LinkReused { session }
         | What::SessionOpened { session, .. }
         | What::SessionOver { session, .. } => Some(format!("session:{session}")),
         What::AgentSpawned { .. }
         | What::AgentAsked { .. }
         | What::AgentPhase { .. }
+        | What::AgentHeld { .. }
         | What::AgentExited { .. }
         | What::AgentAdopted { .. }
         | What::AgentFound { .. }
         | What::HookReceived(_)
+        | What::Turned(Turned::Used { .. })
         | What::AgentRemoved { .. } => event.agent.map(|id| format!("agent:{id}")),
         What::DaemonStarted { .. }
         | What::TmuxLost { .. }
@@ -153,6 +165,7 @@ pub(crate) fn data(what: &What) -> Value {
             json!({"name": name, "role": role, "kind": kind, "parent": parent})
         }
         What::AgentAsked { intent } => json!({"intent": intent}),
+        What::AgentHeld { held } => json!({"for": held.map(Waiting::name)}),
         What::AgentPhase { from, to, reason } => json!({"from": from, "to": to, "reason": reason}),
         What::AgentExited { how } => json!({"how": how}),
         What::AgentAdopted { name, kind, pane } | What::AgentFound { name, kind, pane } => {
@@ -161,11 +174,10 @@ pub(crate) fn data(what: &What) -> Value {
         What::TmuxLost { server, agents } => json!({"server": server, "agents": ids(agents)}),
         What::AgentRemoved { name } => json!({"name": name}),
         What::HookReceived(told) => hooked(told),
+        What::Turned(turned) => turn(turned),
         What::MessageIs { told, .. } => message(told),
         What::MessageRead { message } => json!({"message": message.to_string()}),
-        What::MessageRetried { message, state } => {
-            json!({"message": message.to_string(), "was": state.name()})
-        }
+        What::MessageRetried { message, state } => retried(*message, *state),
         What::LogArchived { through, rows, file, sha256 } => {
             json!({"through": through.0, "rows": rows, "file": file, "sha256": sha256})
         }
@@ -224,6 +236,53 @@ fn hooked(told: &Told) -> Value {
         "at": time(told.at),
         "payload": told.payload.hex(),
         "claim": claim,
+    })
+}
+
+fn retried(message: MessageId, state: MessageState) -> Value {
+    json!({"message": message.to_string(), "was": state.name()})
+}
+
+fn turned_name(turned: &Turned) -> &'static str {
+    match turned {
+        Turned::Started { .. } => "turn.started",
+        Turned::Ended { .. } => "turn.ended",
+        Turned::ToolUsed { .. } => "tool.used",
+        Turned::Used { .. } => "agent.used",
+    }
+}
+
+fn turn(turned: &Turned) -> Value {
+    match turned {
+        Turned::Started { turn, deliveries } => {
+            let deliveries: Vec<String> = deliveries.iter().map(ToString::to_string).collect();
+            json!({"turn": turn.to_string(), "deliveries": deliveries})
+        }
+        Turned::Ended { turn, how, calls, took_ms, usage } => json!({
+            "turn": turn.to_string(), "how": how.name(), "calls": calls, "took_ms": took_ms,
+            "usage": used(*usage),
+        }),
+        Turned::ToolUsed { turn, tool, call, subagent, ok } => json!({
+            "turn": turn.to_string(), "tool": tool, "call": call, "subagent": subagent, "ok": ok,
+        }),
+        Turned::Used { turn, more, in_turn, in_all } => json!({
+            "turn": turn.map(|turn| turn.to_string()), "more": used(*more),
+            "in_turn": used(*in_turn), "in_all": used(*in_all),
+        }),
+    }
+}
+
+/// Returns what was used, in the words of the API.
+fn used(usage: Usage) -> Value {
+    let Tokens { input, output, cache_read, cache_write, .. } = usage.tokens;
+    json!({
+        "input_tokens": input,
+        "output_tokens": output,
+        "cache_read_tokens": cache_read,
+        "cache_write_tokens": cache_write,
+        "tokens": usage.tokens.total(),
+        "cost_usd": usage.known_cost().map(|Money(nanos)| nanos as f64 / 1e9),
+        "unpriced_tokens": usage.unpriced,
     })
 }
 

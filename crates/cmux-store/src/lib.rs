@@ -28,6 +28,8 @@ mod store;
 mod swap;
 pub mod tokens;
 pub mod trust;
+pub mod turns;
+pub mod usage;
 pub mod wake;
 pub mod webhooks;
 

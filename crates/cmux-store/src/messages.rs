@@ -17,7 +17,7 @@ use rusqlite::{OptionalExtension, Row, named_params, params};
 pub use self::list::{Filter, head_of, page};
 pub(crate) use self::numbers::read_tally;
 use self::numbers::tally;
-pub use self::numbers::{Numbers, Waits, load, numbers, queue_of};
+pub use self::numbers::{Numbers, Waits, is_told, loads, numbers, queue_of, unread, waits};
 use crate::kinds::{actor, actor_of};
 use crate::{StoreError, Tx, View, damaged, deliveries};
 
@@ -113,23 +113,15 @@ pub fn save(tx: &Tx<'_>, message: &Message, now: Timestamp) -> Result<(), StoreE
 }
 
 /// Remembers a message as it is once it waits again behind all others, and returns it: its time is its
-/// own to take, and its reader may be interrupted for it again.
+/// own to take.
 pub fn requeue(tx: &Tx<'_>, message: &Message, now: Timestamp) -> Result<Message, StoreError> {
     save(tx, message, now)?;
     let next = "UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'messages' RETURNING seq";
     let seq: i64 = tx.db.prepare_cached(next)?.query_row([], |row| row.get(0))?;
-    let update =
-        "UPDATE messages SET seq = ?2, expires_at = ?3, interrupted_at = NULL WHERE id = ?1";
+    let update = "UPDATE messages SET seq = ?2, expires_at = ?3 WHERE id = ?1";
     let expires_at = message.expires_at.map(|at| at.0);
     tx.db.prepare_cached(update)?.execute(params![message.id.to_string(), seq, expires_at])?;
     Ok(Message { seq, ..message.clone() })
-}
-
-/// Remembers that its reader is interrupted for the message `id`.
-pub fn set_interrupted(tx: &Tx<'_>, id: MessageId, now: Timestamp) -> Result<(), StoreError> {
-    let update = "UPDATE messages SET interrupted_at = ?2 WHERE id = ?1 AND interrupt = 1";
-    tx.db.prepare_cached(update)?.execute(params![id.to_string(), now.0])?;
-    Ok(())
 }
 
 /// Returns the message with this `id`, with all that it says.
@@ -176,6 +168,17 @@ pub fn next_up(view: View<'_>, agent: AgentId, limit: u32) -> Result<Vec<Message
              ORDER BY last IS NULL OR seq > last, seq"
         }
     };
+    let mut query = view.db.prepare_cached(sql)?;
+    query.query_and_then(params![agent.to_string(), limit], read)?.collect()
+}
+
+/// Returns the first that waits for `agent` from each sender, the `limit` that were sent first. Long ones are
+/// without their text.
+pub fn firsts(view: View<'_>, agent: AgentId, limit: u32) -> Result<Vec<Message>, StoreError> {
+    let sql = "SELECT * FROM messages WHERE seq IN (
+                   SELECT min(seq) FROM messages INDEXED BY messages_queued
+                   WHERE to_agent = ?1 AND state = 'queued' GROUP BY sender)
+               ORDER BY seq LIMIT ?2";
     let mut query = view.db.prepare_cached(sql)?;
     query.query_and_then(params![agent.to_string(), limit], read)?.collect()
 }
@@ -275,10 +278,10 @@ pub fn next_expiry(
     Ok(at.map(Timestamp))
 }
 
-/// Returns the first that waits for `agent` and for which it is to be interrupted, and was not yet.
+/// Returns the first that waits for `agent` and for which it is to be interrupted.
 pub fn to_interrupt_for(view: View<'_>, agent: AgentId) -> Result<Option<Message>, StoreError> {
     let sql = "SELECT * FROM messages INDEXED BY messages_interrupting
-               WHERE to_agent = ?1 AND state = 'queued' AND interrupt = 1 AND interrupted_at IS NULL
+               WHERE to_agent = ?1 AND state = 'queued' AND interrupt = 1
                ORDER BY seq LIMIT 1";
     let mut query = view.db.prepare_cached(sql)?;
     query.query_and_then([agent.to_string()], read)?.next().transpose()

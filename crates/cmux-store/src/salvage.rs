@@ -15,7 +15,7 @@ use crate::file::at;
 use crate::store::{connect, settle_on_close, tame};
 use crate::{
     StoreError, View, agents, deliveries, hooks, links, logs, messages, migrate, payloads,
-    projects, runs, sessions, settings, snapshots, tokens, trust, webhooks,
+    projects, runs, sessions, settings, snapshots, tokens, trust, turns, usage, webhooks,
 };
 
 /// The most stretches of a table that are skipped before the rest of it is given up.
@@ -26,7 +26,7 @@ type MakesSense = fn(&rusqlite::Row<'_>) -> bool;
 
 /// Tables whose rows are carried over as they are. The log is carried over row by row; what is due when
 /// is planned anew, and cursors belong to the log that is over.
-const TABLES: [(&str, MakesSense); 17] = [
+const TABLES: [(&str, MakesSense); 22] = [
     ("projects", |row| projects::read(row).is_ok()),
     // Projects come before the agents that work in them, and before what is trusted of them.
     ("agents", |row| agents::read(row).is_ok()),
@@ -47,6 +47,11 @@ const TABLES: [(&str, MakesSense); 17] = [
     ("message_bodies", |row| messages::read_body(row).is_ok()),
     ("message_tally", |row| messages::read_tally(row).is_ok()),
     ("deliveries", |row| deliveries::read(row).is_ok()),
+    ("turns", |row| turns::read(row).is_ok()),
+    ("spent", |row| usage::read_spent(row).is_ok()),
+    ("usage_cursors", |row| usage::read_cursor(row).is_ok()),
+    ("agent_usage", usage::reads_sums),
+    ("kind_usage", usage::reads_sums),
 ];
 
 /// What the header of a database of ours says at these places. The length of the file, at 28, is left

@@ -356,7 +356,6 @@ fn rehearse_mail(tx: &Tx<'_>, project: ProjectId, now: Timestamp) -> Result<(), 
     };
     let message = messages::add(tx, &new, id, None, now)?;
     messages::save(tx, &mail::typed(&message, delivery), now)?;
-    messages::set_interrupted(tx, id, now)?;
     let (messages, text, state) = (vec![id], name(), DeliveryState::Typing);
     let (id, attempt, mark, made_at, since) = (delivery, 1, 0, now, now);
     let made = Delivery { id, agent, run, messages, text, attempt, state, mark, made_at, since };
@@ -428,11 +427,13 @@ fn require_writable(db: &Connection, path: &Path) -> Result<(), StoreError> {
     Err(StoreError::Damaged { what: "its header says that it is only for reading".to_owned() })
 }
 
-/// Trusts nothing that a file may bring with it.
+/// Trusts nothing that a file may bring with it, and compiles each statement once.
 pub(crate) fn tame(db: &Connection) -> Result<(), StoreError> {
     db.pragma_update(None, "trusted_schema", false)?;
     db.pragma_update(None, "mmap_size", 0)?;
     db.set_prepared_statement_cache_capacity(128);
+    // Else a statement that may use a partial index is compiled anew for every value that is bound to it.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
 }
 

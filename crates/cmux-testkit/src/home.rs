@@ -1,5 +1,6 @@
 //! A home of a test's own, and the real program in it.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -67,7 +68,14 @@ api = "it has none"
 pub struct TestHome {
     folder: TempDir,
     program: PathBuf,
+    /// What is set for whatever runs in it.
+    variables: Vec<(OsString, OsString)>,
+    /// Whether nothing else is set but what every program needs.
+    is_bare: bool,
 }
+
+/// What a program needs to be found, to know its letters, and to know its terminal.
+const NEEDED: [&str; 3] = ["PATH", "LANG", "TERM"];
 
 /// What a command said and how it ended.
 #[derive(Clone, Debug)]
@@ -82,7 +90,17 @@ impl TestHome {
     pub fn new(program: &str) -> TestHome {
         let folder = tempfile::Builder::new().prefix("cmux-").tempdir().unwrap();
         fs::create_dir(folder.path().join("home")).unwrap();
-        TestHome { folder, program: program.into() }
+        TestHome { folder, program: program.into(), variables: Vec::new(), is_bare: false }
+    }
+
+    /// Sets a variable for all that is run in this home from now on.
+    pub fn set(&mut self, name: &str, value: impl AsRef<OsStr>) {
+        self.variables.push((name.into(), value.as_ref().into()));
+    }
+
+    /// Has nothing of the person's environment in this home from now on, but what every program needs.
+    pub fn empty_environment(&mut self) {
+        self.is_bare = true;
     }
 
     /// Returns the home itself, which is `$CMUX_HOME`.
@@ -108,7 +126,11 @@ impl TestHome {
     /// Gives `command` this home and nothing of the person's.
     pub fn equip(&self, command: &mut Command) {
         for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("CMUX_") {
+            let is_kept = match self.is_bare {
+                true => NEEDED.iter().any(|it| name == *it),
+                false => !name.to_string_lossy().starts_with("CMUX_"),
+            };
+            if !is_kept {
                 command.env_remove(name);
             }
         }
@@ -116,6 +138,7 @@ impl TestHome {
             .env("CMUX_HOME", self.root())
             .env("CMUX_PORT", "0")
             .env("NO_COLOR", "1")
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .current_dir(self.folder.path());
     }
 
@@ -223,5 +246,36 @@ impl From<Output> for Ran {
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn of_the_persons_environment_a_home_has_what_it_is_to_have() {
+        // Cargo sets this for whoever runs a test.
+        let (theirs, own) = ("CARGO_MANIFEST_DIR", "CMUX_HOME");
+        let mut home = TestHome::new("env");
+        let names = names(&home);
+        assert!(names.contains(theirs) && names.contains(own), "{names:?}");
+        home.empty_environment();
+        home.set("HOME", "/somewhere");
+        let known = ["HOME", "CMUX_HOME", "CMUX_PORT", "NO_COLOR"];
+        let names = self::names(&home);
+        let others =
+            names.iter().filter(|it| !known.iter().chain(&NEEDED).any(|known| known == it));
+        assert_eq!(others.collect::<Vec<_>>(), [""; 0]);
+        assert!(known.iter().all(|it| names.contains(*it)), "{names:?}");
+    }
+
+    /// Returns what is set in a home.
+    fn names(home: &TestHome) -> BTreeSet<String> {
+        let told = home.run(&[]).stdout;
+        let names = told.lines().filter_map(|line| line.split_once('='));
+        names.map(|(name, _)| name.to_owned()).collect()
     }
 }

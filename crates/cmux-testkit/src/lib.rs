@@ -1,6 +1,6 @@
 //! A world that misbehaves on request, for tests: homes of their own, daemons that can be killed, disks
-//! that fill up, and waiting for what should be so. And an agent that does as its script says, which a
-//! release has, too: there it is the `demo` kind.
+//! that fill up, models with a script, and waiting for what should be so. And an agent that does as its
+//! script says, which a release has, too: there it is the `demo` kind.
 
 #![cfg_attr(feature = "kit", expect(clippy::unwrap_used, reason = "a test fails by panicking"))]
 
@@ -16,6 +16,8 @@ pub mod disk;
 pub mod home;
 #[cfg(feature = "kit")]
 pub mod hostile;
+#[cfg(feature = "kit")]
+pub mod model;
 #[cfg(feature = "kit")]
 pub mod person;
 #[cfg(feature = "kit")]

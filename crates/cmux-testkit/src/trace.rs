@@ -123,7 +123,10 @@ impl Reading {
         if rest.starts_with("+++") || rest.starts_with("---") {
             return;
         }
-        if let Some(begun) = rest.strip_suffix(" <unfinished ...>") {
+        // The kill comes between a call's beginning and its end, or even before strace knows which it is.
+        let begun =
+            [" <unfinished ...>", " <detached ...>"].iter().find_map(|it| rest.strip_suffix(it));
+        if let Some(begun) = begun {
             self.begin(call(thread, begun));
             assert_eq!(self.unfinished.insert(thread, begun.to_owned()), None, "{begun}");
         } else if rest.starts_with("<... ") {
@@ -131,7 +134,10 @@ impl Reading {
             let whole = self.unfinished.remove(&thread).unwrap() + end;
             self.end(&whole, thread);
         } else {
-            self.begin(call(thread, rest.rsplit_once(" = ").unwrap().0));
+            let Some((begun, _)) = rest.rsplit_once(" = ") else {
+                panic!("{} is not understood", readable(rest));
+            };
+            self.begin(call(thread, begun));
             self.end(rest, thread);
         }
     }
@@ -378,7 +384,8 @@ mod tests {
         let text = "7     fsync(9</h/cmux.db> <unfinished ...>\n\
                     8 writev(5<socket:[1]>, [{iov_base=\"A\", iov_len=1}], 1 <unfinished ...>\n\
                     7     <... fsync resumed>)              = 0\n\
-                    8 +++ killed by SIGKILL +++\n";
+                    8 +++ killed by SIGKILL +++\n\
+                    9 ???( <detached ...>\n";
         let target = || Target::File("cmux.db".to_owned());
         let expected = [
             Moment::SyncBegun { thread: 7, target: target() },
@@ -399,6 +406,7 @@ mod tests {
             "unlinkat(3</h>, \"cmux.db\", 0) = 0",
             "pwrite64(9</h/cmux.db>(deleted), \"\\x00\", 1, 0) = 1",
             "io_uring_setup(8, 0) = 3",
+            "pwrite64(9</h/cmux.db>, \"\\x00\", 1, 0",
         ] {
             let read = std::panic::catch_unwind(|| parse(&format!("7 {call}"), vec!["/h".into()]));
             assert!(read.is_err(), "{call}: {read:?}");

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::project;
 use crate::schema::{ULID, UNPRINTED};
 use crate::time::Time;
+use crate::usage::Usage;
 
 /// How a role or kind looks.
 const WORD: &str = "^[A-Za-z][A-Za-z0-9_.-]{0,31}$";
@@ -97,6 +98,9 @@ pub struct Agent {
     pub last_seen_at: Option<Time>,
     /// How many messages wait for it.
     pub queue: u64,
+    /// What it has used in all.
+    #[serde(default)]
+    pub usage: Usage,
 }
 
 /// What people want of an agent.

@@ -7,6 +7,7 @@ use crate::agent::Agent;
 use crate::message::MailStatus;
 use crate::project::Project;
 use crate::time::Time;
+use crate::usage::Usage;
 
 /// Whether a daemon runs, and which. Also what `cmux daemon status --json` prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -41,6 +42,9 @@ pub struct Status {
     pub agents: Vec<Agent>,
     #[serde(default)]
     pub mail: MailStatus,
+    /// What the agents that there are have used.
+    #[serde(default)]
+    pub usage: Usage,
 }
 
 /// How the store is.

@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::health::Health;
 use crate::time::Time;
+use crate::vitals::Vital;
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -36,6 +38,12 @@ pub struct Events {
     /// The newest event that is missing here because it was archived, if that is after the one asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived_through: Option<i64>,
+    /// How far back it was looked, unless it was looked at all there is before: ask again with `before` this.
+    #[serde(default)]
+    pub scanned_from: Option<i64>,
+    /// How far it was looked after `since`, unless it was looked at all there is: ask again with `since` this.
+    #[serde(default)]
+    pub scanned_through: Option<i64>,
 }
 
 /// What a client of the stream is told besides events.
@@ -53,4 +61,6 @@ pub enum Notice {
     Lagged { resume: i64 },
     /// The daemon stops. Come back after so long.
     Goodbye { retry_ms: u64 },
+    /// How cmux does, every few seconds, to one who asked for it.
+    Vitals { sample: Box<Vital>, health: Box<Health> },
 }

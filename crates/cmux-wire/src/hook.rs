@@ -15,6 +15,9 @@ const EVENT: &str = "^[A-Za-z0-9_]{1,64}$";
 /// Whose hooks there are.
 const KIND: &str = "^(claude|codex|gemini|demo)$";
 
+/// The longest that a machine can be said to run: every number up to it is told apart.
+const SINCE_BOOT_MS_MAX: u64 = (1 << 53) - 1;
+
 /// How an id looks.
 fn id() -> String {
     format!("^hk_{ULID}$")
@@ -44,6 +47,7 @@ pub struct NewHook {
     /// How long the machine had run by then, in milliseconds. It tells how old the hook is, whatever
     /// becomes of the clock.
     #[serde(deserialize_with = "whole::read")]
+    #[schemars(range(max = SINCE_BOOT_MS_MAX))]
     pub since_boot_ms: u64,
     /// What the CLI sent, as it came. Secrets in it are not kept.
     pub payload: String,
@@ -71,7 +75,9 @@ pub enum ClaimOutcome {
     Claimed,
     /// It was claimed before, and goes on nevertheless.
     Again,
-    /// It goes no further.
+    /// It is a second copy, and goes no further.
+    Second,
+    /// It goes no further for another reason.
     Blocked,
 }
 

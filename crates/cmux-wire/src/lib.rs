@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod client;
+pub mod conversation;
 pub mod daemon;
 pub mod event;
 pub mod health;
@@ -20,8 +21,11 @@ pub mod terminal;
 pub mod time;
 pub mod token;
 pub mod trust;
+pub mod turn;
 #[cfg(feature = "typescript")]
 pub mod typescript;
+pub mod usage;
+pub mod vitals;
 pub mod webhook;
 pub mod who;
 mod whole;

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::project;
 use crate::schema::{BLANK, ULID};
 use crate::time::Time;
+use crate::turn::Turn;
 use crate::whole;
 
 /// How long a body may be, in bytes.
@@ -183,14 +184,39 @@ pub struct NewMessage {
     pub interrupt: bool,
 }
 
-/// How much mail there is that nobody has read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// How mail is: how much of it nobody has read, and what became of the rest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct MailStatus {
     /// How many messages wait for agents.
     pub waiting: u64,
+    /// When the one of them was sent that has waited longest.
+    pub oldest_at: Option<Time>,
     /// How many the person has not read.
     pub unread: u64,
+    pub counted: MailCounts,
+}
+
+/// What became of mail since the daemon started.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct MailCounts {
+    /// How often something was typed.
+    pub attempts: u64,
+    /// How many second copies were kept from agents.
+    pub duplicates_blocked: u64,
+    /// How many messages were delivered, by what that is known.
+    pub delivered: Vec<EvidenceCount>,
+    /// How long it took on average until agents had read what was sent to them.
+    pub mean_ms: Option<u64>,
+}
+
+/// How many messages are known to be delivered by one kind of evidence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct EvidenceCount {
+    pub evidence: String,
+    pub messages: u64,
 }
 
 /// What an agent was told and what it did, newest first.
@@ -210,22 +236,7 @@ pub enum Moment {
     /// A message to it, or from it.
     Message(Box<Message>),
     /// A turn of it, as its hooks told.
-    Turn(Turn),
-}
-
-/// One prompt's work.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-pub struct Turn {
-    pub id: String,
-    /// The life of the agent that it belongs to.
-    pub run: Option<String>,
-    /// When the first of it was heard of.
-    pub began_at: Time,
-    /// When it was heard to be over.
-    pub ended_at: Option<Time>,
-    /// The tools that were used in it, each as often as it was, the first ones.
-    pub tools: Vec<String>,
+    Turn(Box<Turn>),
 }
 
 impl MessageKind {

@@ -28,37 +28,38 @@ fn declare<T: TS>(config: &Config) -> String {
 /// Returns `declaration` with a field a line, as people write it.
 fn lay_out(declaration: &str) -> String {
     let (mut text, mut rest) = (String::new(), declaration);
-    // How deep it is in objects, and in lists and the like within.
-    let (mut objects, mut lists) = (0_usize, 0_usize);
+    // How deep it is in lists and the like within an object, and around each of the objects that it is in.
+    let (mut lists, mut around) = (0_usize, Vec::new());
     while let Some(letter) = rest.chars().next() {
         if let Some((comment, after)) =
             rest.strip_prefix("/**").and_then(|rest| rest.split_once("*/"))
         {
             let said: Vec<&str> = comment.lines().map(|it| it.trim_matches([' ', '*'])).collect();
             text += &format!("/** {} */", said.join(" ").trim());
-            break_line(&mut text, objects);
+            break_line(&mut text, around.len());
             rest = after;
             continue;
         }
         rest = &rest[letter.len_utf8()..];
         match letter {
             '{' => {
-                objects += 1;
+                around.push(lists);
+                lists = 0;
                 text.push(letter);
-                break_line(&mut text, objects);
+                break_line(&mut text, around.len());
             }
             '}' => {
-                objects = objects.saturating_sub(1);
+                lists = around.pop().unwrap_or(0);
                 text.truncate(text.trim_end().len());
                 if !text.ends_with([';', '{']) {
                     text.push(';');
                 }
-                break_line(&mut text, objects);
+                break_line(&mut text, around.len());
                 text.push(letter);
             }
-            ',' if objects > 0 && lists == 0 => {
+            ',' if !around.is_empty() && lists == 0 => {
                 text.push(';');
-                break_line(&mut text, objects);
+                break_line(&mut text, around.len());
             }
             _ if letter.is_whitespace() && text.ends_with(char::is_whitespace) => {}
             _ => {
@@ -90,6 +91,10 @@ mod tests {
         check(
             "/**\n * Of {it},\n * all.\n */\ntype A = { \n/**\n * One.\n */\na: B, };",
             "/** Of {it}, all. */\ntype A = {\n  /** One. */\n  a: B;\n};",
+        );
+        check(
+            "type A = { a: B, } & ({ c: D, e: [x, y], } | { f: G, });",
+            "type A = {\n  a: B;\n} & ({\n  c: D;\n  e: [x, y];\n} | {\n  f: G;\n});",
         );
         check(
             r#"type A = { "k": "a" } | { b: C, };"#,

@@ -78,7 +78,7 @@ impl From<ClientError> for Fail {
             ClientError::Refused(problem) => {
                 let code = match problem.status {
                     404 => Code::NotFound,
-                    401 | 403 => Code::Refused,
+                    401 | 403 | 429 => Code::Refused,
                     _ => Code::Failed,
                 };
                 Fail::new(code, what)

@@ -6,6 +6,7 @@ use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 
+use cmux_wire::usage::Dollars;
 use serde::Serialize;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -132,10 +133,33 @@ pub(crate) fn toned(text: impl Into<String>, tone: Tone) -> Cell {
     (clean(&text.into()), tone)
 }
 
-/// Returns `text` without what could move the cursor, change colours or turn letters around.
+/// Returns `text` with a mark in the place of whatever could move the cursor, change colours, turn letters
+/// around, or be there without being seen.
 pub(crate) fn clean(text: &str) -> String {
-    let turns = |c| matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().map(|c| if c.is_control() || turns(c) { '\u{fffd}' } else { c }).collect()
+    text.chars().map(|c| if is_unseen(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// Returns whether a terminal does something at `letter`, or shows nothing.
+fn is_unseen(letter: char) -> bool {
+    match letter {
+        // Which way letters run, and what is there for that.
+        '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{206f}' => {
+            true
+        }
+        // Ends of lines, and what has no width. Letters are joined by U+200C and U+200D in some scripts, but
+        // what is told apart by them alone looks the same.
+        '\u{2028}'..='\u{2029}' | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2065}' => true,
+        '\u{ad}' | '\u{34f}' | '\u{180b}'..='\u{180f}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}' => {
+            true
+        }
+        // Blanks that are letters to whoever compares them.
+        '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{3164}' | '\u{ffa0}' => true,
+        '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' => true,
+        // Tags, and how a letter is to be drawn, as many as one likes: whole texts were hidden in these. The
+        // two that say whether a sign is drawn in colour are left.
+        '\u{fe00}'..='\u{fe0d}' | '\u{e0000}'..='\u{e0fff}' => true,
+        letter => letter.is_control(),
+    }
 }
 
 /// Returns as much of `text` as there is room for, with a mark where it was cut.
@@ -180,6 +204,27 @@ pub(crate) fn count(number: impl Into<i128>, thing: &str) -> String {
     }
 }
 
+/// Returns a number of things in thousands or millions, if there are that many.
+pub(crate) fn thousands(number: u64) -> String {
+    match number {
+        0..1_000 => number.to_string(),
+        1_000..1_000_000 => format!("{}.{}k", number / 1_000, number % 1_000 / 100),
+        _ => format!("{}.{}M", number / 1_000_000, number % 1_000_000 / 100_000),
+    }
+}
+
+/// Returns an amount of money to the cent, and what is less than one as such.
+pub(crate) fn dollars(amount: Dollars) -> String {
+    const CENT: u64 = 10_000_000;
+    match amount.nanos() {
+        1..CENT => "<$0.01".to_owned(),
+        nanos => {
+            let cents = nanos.saturating_add(CENT / 2) / CENT;
+            format!("${}.{:02}", cents / 100, cents % 100)
+        }
+    }
+}
+
 /// Returns so many bytes in the unit that suits them.
 pub(crate) fn size(bytes: u64) -> String {
     match bytes {
@@ -207,13 +252,31 @@ mod tests {
 
     #[test]
     fn nothing_in_a_text_can_play_tricks_on_a_terminal() {
-        for trick in ["\u{1b}]0;x\u{7}", "a\r\nb", "\u{9b}31m", "\u{7f}", "\u{202e}cba", "\u{2066}"]
-        {
+        for trick in [
+            "\u{1b}]0;x\u{7}",
+            "a\r\nb",
+            "\u{9b}31m",
+            "\u{7f}",
+            "\u{202e}cba",
+            "\u{2066}",
+            "a\u{200b}b",
+            "a\u{200d}b",
+            "\u{feff}",
+            "\u{ad}",
+            "\u{2028}",
+            "\u{3164}",
+            "\u{e0041}\u{e007f}",
+            "a\u{fe00}",
+            "a\u{e0100}",
+        ] {
             let shown = clean(trick);
             assert!(shown.contains('\u{fffd}'), "{shown:?}");
             assert_eq!(shown.chars().count(), trick.chars().count());
         }
-        assert_eq!(clean("#{pane_pid} größer 日本 '\"`$(x)"), "#{pane_pid} größer 日本 '\"`$(x)");
+        for plain in ["#{pane_pid} größer 日本 '\"`$(x)", "✔\u{fe0f} 🇩🇪 e\u{301} 한글 हिन्दी"]
+        {
+            assert_eq!(clean(plain), plain);
+        }
     }
 
     #[test]

@@ -295,7 +295,10 @@ impl<'a> Follower<'a> {
                     assert_eq!(*self.log.get_or_insert(log.clone()), log, "another log");
                 }
                 Told::Notice(
-                    notice @ (Notice::Reset | Notice::Archived { .. } | Notice::Goodbye { .. }),
+                    notice @ (Notice::Reset
+                    | Notice::Archived { .. }
+                    | Notice::Goodbye { .. }
+                    | Notice::Vitals { .. }),
                 ) => panic!("{notice:?}"),
                 Told::Notice(Notice::Lagged { .. }) => return,
             }

@@ -15,7 +15,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-const USED_BY_CORE: &[&str] = &["base64", "hmac", "sha2", "strsim", "thiserror", "ulid"];
+const USED_BY_CORE: &[&str] =
+    &["base64", "hmac", "sha2", "strsim", "thiserror", "ulid", "unicode-normalization"];
 
 pub(super) fn only_the_drawn_edges(tree: &Tree) -> Vec<String> {
     let mut findings = Vec::new();
@@ -95,7 +96,8 @@ mod tests {
                     [dependencies]\nulid = '3'\n";
         check(a_pure_core, &[(path, pure)], &[]);
         let finding = "crates/cmux-core: the core is pure: \
-                       it may use base64, hmac, sha2, strsim, thiserror, ulid, and not tokio";
+                       it may use base64, hmac, sha2, strsim, thiserror, ulid, \
+                       unicode-normalization, and not tokio";
         check(a_pure_core, &[(path, &format!("{pure}tokio = '1'"))], &[finding]);
     }
 

@@ -5,10 +5,12 @@
 
 use std::time::Duration;
 
-use super::{ATTEMPTS_MAX, Delivery, DeliveryState, Sighted, Unused};
+use super::look::{busy, obstacle, withheld};
+use super::{
+    ATTEMPTS_MAX, Confirm, Delivery, DeliveryState, Holds, Look, Pace, Sighted, Ticket, Unused,
+};
 use crate::agent::Doing;
 use crate::mail::Waiting;
-use crate::message::Evidence;
 use crate::time::Timestamp;
 
 /// How long a text may take to be seen at the prompt once it was pasted, …
@@ -40,92 +42,17 @@ const BACK_AFTER: Duration = Duration::from_secs(1);
 pub(super) const STALE_AFTER: Duration = Duration::from_secs(1);
 pub(super) const EMPTY_WITHIN: Duration = Duration::from_secs(15);
 
-/// How often it is tried to submit a text that does not leave, and to empty the prompt of it.
-const PRESSES_MAX: u32 = 8;
+/// How long something that was typed may be on its way: a CLI that stands still has not taken it.
+const COMES_WITHIN: Duration = Duration::from_secs(2);
+
+/// How often it is tried to submit a text that does not leave.
+pub const PRESSES_MAX: u32 = 8;
+
+/// How often it is tried to empty the prompt of it.
 pub(super) const EMPTIES_MAX: u32 = 3;
 
 /// How much of the time between two looks counts at most: while nobody could look, nobody could work.
 pub(super) const GAP_MAX: Duration = Duration::from_secs(1);
-
-/// What was seen of a delivery and of its agent, at one moment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Look {
-    /// Whether its run goes on. What is seen of one that is over is final.
-    pub is_alive: bool,
-    pub ticket: Ticket,
-    /// By what it is known that it was read, if it is.
-    pub used: Option<Evidence>,
-    /// What of this attempt was done in the pane: the paste, …
-    pub is_pasted: bool,
-    /// … how often it was submitted, …
-    pub presses: u32,
-    /// … and how often the prompt was emptied of it.
-    pub empties: u32,
-    pub holds: Holds,
-    /// What its witnesses say that it does.
-    pub doing: Option<Doing>,
-    /// Whether a person has typed in the pane just now.
-    pub is_person_here: bool,
-    /// Whether the pane is scrolled, or something is chosen in it.
-    pub is_scrolled: bool,
-    /// Whether the pane takes no input.
-    pub is_deaf: bool,
-    /// Whether the agent's own program is in front of all others in the pane.
-    pub is_in_front: bool,
-    /// Whether some of its messages are to be taken back.
-    pub is_recalled: bool,
-    /// Whether nothing is to be given to the agent for now.
-    pub is_paused: bool,
-}
-
-/// Whose ticket it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ticket {
-    /// There is none, and never was one as far as can be seen.
-    Absent,
-    /// Nobody's yet.
-    Open,
-    /// The hook's.
-    Claimed,
-    /// cmux's own: nobody else can have it any more.
-    Void,
-}
-
-/// What is at the prompt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holds {
-    /// It is not to be seen.
-    Unknown,
-    Nothing,
-    /// Exactly the text of the delivery.
-    Ours,
-    /// Texts that cmux typed in this life of the agent and nothing else, but not just that of the delivery:
-    /// what its agent would not take, or took too late.
-    Stale,
-    /// Anything else: a person's, even if ours is in it.
-    Other,
-}
-
-/// How an agent takes what is typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
-    /// How long to wait between the paste and the key that submits it.
-    pub submit_after: Duration,
-    pub confirm: Confirm,
-    /// Whether its prompt can be read from its screen.
-    pub has_prompt: bool,
-    /// Whether what nobody confirms is typed again, at the risk of being read twice.
-    pub is_repeated: bool,
-}
-
-/// How it is known that an agent has taken a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Confirm {
-    /// Its hook takes the ticket.
-    Hook,
-    /// It can only be seen.
-    Sight,
-}
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -173,6 +100,8 @@ pub struct Typing {
     again: Option<String>,
     /// Why it is given up, once its ticket is void.
     gave_up: Option<String>,
+    /// Whether something was typed that may not have come to the CLI.
+    is_on_its_way: bool,
 }
 
 impl Typing {
@@ -182,21 +111,40 @@ impl Typing {
             *self = Typing { attempt: delivery.attempt, ..Typing::default() };
         }
         self.note(look, now);
+        self.is_on_its_way = self.may_come(look);
         if let Some(evidence) = look.used {
             return Step::Done(Sighted::Used(evidence));
         }
         if !look.is_alive {
-            return match look.ticket {
-                Ticket::Void => Step::Done(Sighted::Unused(Unused::RunOver)),
-                Ticket::Claimed => Step::GiveBack,
-                Ticket::Absent | Ticket::Open => Step::Void,
-            };
+            return bereaved(delivery, look, pace);
         }
-        match look.ticket {
-            Ticket::Claimed => self.claimed(delivery, look),
+        let step = match look.ticket {
+            Ticket::Claimed => self.claimed(delivery, look, pace),
             Ticket::Void => self.withdrawn(look),
             Ticket::Absent | Ticket::Open => self.unclaimed(delivery, look, pace),
+        };
+        // Whoever waits for the pane would have it come to a dialog of theirs.
+        let lets_go = matches!(step, Step::Wait(_) | Step::Done(_));
+        match lets_go && self.is_on_its_way {
+            true => Step::Pause(pause(self.pressed.or(self.pasted))),
+            false => step,
         }
+    }
+
+    /// Returns whether something was typed that nothing shows to have come to the CLI. So long nobody else is let at
+    /// the pane.
+    pub fn is_on_its_way(&self) -> bool {
+        self.is_on_its_way
+    }
+
+    fn may_come(&self, look: &Look) -> bool {
+        let is_fresh = |since: Option<Duration>| since.is_some_and(|it| it < COMES_WITHIN);
+        let is_left = matches!(look.holds, Holds::Ours | Holds::Stale);
+        let is_unseen = look.is_pasted && look.presses == 0 && look.holds == Holds::Nothing;
+        let is_unsubmitted = look.presses > 0 && look.holds == Holds::Ours;
+        (is_unseen && is_fresh(self.pasted))
+            || (is_unsubmitted && is_fresh(self.pressed))
+            || (look.empties > 0 && is_left && is_fresh(self.emptied))
     }
 
     /// Takes note of for how long all has been as it is.
@@ -217,7 +165,7 @@ impl Typing {
     }
 
     /// The hook has it. It is read when the agent uses it; if that does not come, it was taken in vain.
-    fn claimed(&mut self, delivery: &Delivery, look: &Look) -> Step {
+    fn claimed(&mut self, delivery: &Delivery, look: &Look, pace: &Pace) -> Step {
         if delivery.state != DeliveryState::Claimed {
             return Step::Tell(Sighted::Claimed);
         }
@@ -225,7 +173,12 @@ impl Typing {
             return self.wait(waiting);
         }
         let is_back = lasted(self.claimed, ANSWERED_AFTER) && lasted(self.ours, BACK_AFTER);
-        if is_back || lasted(self.quiet, USE_WITHIN) {
+        // It may have been at its prompt for long before its hook came.
+        let is_unused = lasted(self.quiet.min(self.claimed), USE_WITHIN);
+        if (is_back || is_unused) && pace.is_once() {
+            return unconfirmed();
+        }
+        if is_back || is_unused {
             let why =
                 if is_back { "it came back to the prompt" } else { "it was taken, and not used" };
             self.again = Some(why.to_owned());
@@ -322,7 +275,8 @@ impl Typing {
         if let Some(waiting) = withheld(look) {
             return Step::Wait(waiting);
         }
-        if delivery.state != DeliveryState::Typing {
+        let is_out = look.presses > 0 || delivery.state == DeliveryState::Submitted;
+        if delivery.state != DeliveryState::Typing && !(is_out && pace.is_once()) {
             return Step::Tell(Sighted::Typing);
         }
         let (so, after) = match look.presses {
@@ -341,6 +295,10 @@ impl Typing {
                 "it was typed, and its prompt did not take it, though it was submitted {PRESSES_MAX} times"
             ));
             return Step::Void;
+        }
+        // Where it must not be typed again, it is known before that it may be out.
+        if delivery.state != DeliveryState::Submitted && pace.is_once() {
+            return Step::Tell(Sighted::Submitted);
         }
         self.pressed = Some(Duration::ZERO);
         Step::Press(look.presses + 1)
@@ -367,10 +325,8 @@ impl Typing {
         if !is_quiet && !is_blind {
             return Step::Pause(pause(since));
         }
-        if look.presses > 0 && pace.confirm == Confirm::Sight && !pace.is_repeated {
-            let why =
-                "unconfirmed: it was submitted, and nothing shows that it was read".to_owned();
-            return Step::Done(Sighted::Unused(Unused::Failed { why }));
+        if look.presses > 0 && pace.is_once() {
+            return unconfirmed();
         }
         self.again(delivery, why.to_owned())
     }
@@ -418,17 +374,21 @@ impl Typing {
     }
 }
 
-impl Look {
-    /// Returns what stands against typing to an agent that has nothing at its prompt, if anything does.
-    pub fn obstacle(&self, pace: &Pace) -> Option<Waiting> {
-        let prompt = match self.holds {
-            Holds::Nothing => None,
-            Holds::Unknown if !pace.has_prompt => None,
-            Holds::Unknown => Some(Waiting::Screen),
-            Holds::Ours | Holds::Stale | Holds::Other => Some(Waiting::Draft),
-        };
-        withheld(self).or(prompt)
+/// The run of a delivery is over: nobody reads it any more. What may have been read is not typed to another
+/// where it must not be read twice.
+fn bereaved(delivery: &Delivery, look: &Look, pace: &Pace) -> Step {
+    let is_out = look.presses > 0 || delivery.may_be_out();
+    match look.ticket {
+        Ticket::Void => Step::Done(Sighted::Unused(Unused::RunOver)),
+        Ticket::Open | Ticket::Claimed if is_out && pace.is_once() => unconfirmed(),
+        Ticket::Claimed => Step::GiveBack,
+        Ticket::Absent | Ticket::Open => Step::Void,
     }
+}
+
+fn unconfirmed() -> Step {
+    let why = "unconfirmed: it was submitted, and nothing shows that it was read".to_owned();
+    Step::Done(Sighted::Unused(Unused::Failed { why }))
 }
 
 /// How soon to look again when something is about to happen, and when it is not.
@@ -448,36 +408,6 @@ pub(super) fn lasted(so: Option<Duration>, within: Duration) -> bool {
 /// Returns how much time there is for the so-manieth try, counted from 1.
 pub(super) fn patience(within: Duration, time: u32) -> Duration {
     within * 2_u32.pow(time.saturating_sub(1).min(DOUBLINGS_MAX))
-}
-
-/// Returns what stands against giving anything to an agent.
-fn withheld(look: &Look) -> Option<Waiting> {
-    let paused = look.is_paused.then_some(Waiting::Paused);
-    paused.or_else(|| obstacle(look)).or_else(|| busy(look))
-}
-
-/// Returns what must not be typed into, whatever is at the prompt.
-pub(super) fn obstacle(look: &Look) -> Option<Waiting> {
-    let asked = match look.doing {
-        Some(Doing::Asking { .. }) => Some(Waiting::Asking),
-        Some(Doing::AtPrompt | Doing::Working | Doing::Limited { .. }) | None => None,
-    };
-    asked
-        .or(look.is_scrolled.then_some(Waiting::Scrolling))
-        .or(look.is_deaf.then_some(Waiting::Deaf))
-        .or((!look.is_in_front).then_some(Waiting::Behind))
-        .or(look.is_person_here.then_some(Waiting::Person))
-}
-
-/// Returns what an agent does that is not at its prompt.
-pub(super) fn busy(look: &Look) -> Option<Waiting> {
-    match look.doing {
-        Some(Doing::AtPrompt) => None,
-        Some(Doing::Working) => Some(Waiting::Busy),
-        Some(Doing::Asking { .. }) => Some(Waiting::Asking),
-        Some(Doing::Limited { .. }) => Some(Waiting::Limited),
-        None => Some(Waiting::Screen),
-    }
 }
 
 #[cfg(test)]

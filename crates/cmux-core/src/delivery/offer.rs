@@ -5,9 +5,8 @@
 
 use std::time::Duration;
 
-use super::next::{
-    EMPTIES_MAX, EMPTY_WITHIN, GAP_MAX, LATER, STALE_AFTER, lasted, obstacle, patience,
-};
+use super::look::{busy, obstacle};
+use super::next::{EMPTIES_MAX, EMPTY_WITHIN, GAP_MAX, LATER, STALE_AFTER, lasted, patience};
 use super::{Holds, Look, Pace};
 use crate::mail::Waiting;
 use crate::time::Timestamp;
@@ -60,7 +59,7 @@ impl Offering {
 impl Look {
     /// Returns whether the agent is at its prompt and nobody else is.
     fn is_at_rest(&self) -> bool {
-        obstacle(self).or_else(|| super::next::busy(self)).is_none()
+        obstacle(self).or_else(|| busy(self)).is_none()
     }
 }
 

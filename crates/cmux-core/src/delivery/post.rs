@@ -153,7 +153,11 @@ impl Posting {
         match look.ticket {
             Ticket::Void => PostStep::Done(Sighted::Unused(match self.gave_up.clone() {
                 Some(why) => Unused::Failed { why },
-                None => Unused::Recalled,
+                None if look.is_recalled => Unused::Recalled,
+                // Whoever gave it up died before that was told.
+                None => {
+                    Unused::Failed { why: "it was sent often enough, and never taken".to_owned() }
+                }
             })),
             Ticket::Absent if look.is_recalled => PostStep::Void,
             Ticket::Absent => PostStep::Lay,

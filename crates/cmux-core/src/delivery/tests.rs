@@ -41,6 +41,9 @@ fn a_text_is_known_by_its_letters_and_found_at_the_beginning_of_more() {
         ("[cmux dlv_1] Do this", false, false),
         ("[cmux dlv_1] Do that ä", false, false),
         ("x[cmux dlv_1] Do this ä", false, false),
+        ("[cmux dlv_1] Do this a\u{308}", true, true),
+        ("[cmux dlv_1] Do this a\u{308}, and more", false, true),
+        ("[cmux dlv_1] Do this a", false, false),
         ("", false, false),
     ] {
         assert_eq!(print_of(other) == print_of(text), is_it, "{other:?}");
@@ -55,17 +58,29 @@ fn each_message_has_a_line_that_says_who_and_what() {
     assert_eq!(
         written,
         format!(
-            "[cmux {} from worker · question · {}]\none\n\n[cmux from worker · question · {}]\n\
+            "[cmux {} from worker · question · {}]\none\n\n[cmux and {} from worker · question \
+             · {}]\n\
              The message is long (9000 bytes, sha256 {}). It is in this file; read it there:\n\
              /a/.cmux/mail/msg\n[end]",
             id(1),
             message(1),
+            id(1),
             message(2),
             Digest::of(b"x").hex()
         )
     );
     assert_eq!(delivery_of(&written), Some(id(1)));
     assert_eq!(delivery_of(&format!("as {written}")), None);
+    // What is left of it when its beginning was cut off is not the delivery.
+    assert_eq!(delivery_of(written.split("\n\n").nth(1).unwrap()), None);
+}
+
+#[test]
+fn a_part_takes_no_more_room_than_is_reckoned_with() {
+    let (from, kind) = ("\u{10348}".repeat(99), MessageKind::Question);
+    let one = |n| Part { id: message(n), from: &from, kind, body: Said::Text("x") };
+    let written = text(id(1), &[one(1), one(2), one(3)]);
+    assert!(written.len() <= 3 * room_for(1), "{}", written.len());
 }
 
 #[test]

@@ -1,10 +1,16 @@
 //! The text of a delivery: who says what, so that nothing in a body can pass for it, end the paste, or press
 //! a key.
 //!
+//! Each message has a header, and each header the id of the delivery: nobody knows it before the text is made,
+//! so that no body that was written before can have it. Only the first begins with it, as it is what a whole
+//! text is known by.
+//!
 //! The normal form of a body that is typed: ends of lines are `\n`; every other control character but the
 //! tab is left out; a line that looks like a header has a `\` before it; an `@` before a `/`, `~`, `.`, `\` or a
 //! quote has a blank after it, as CLIs would attach the file that is named so without asking; blanks at the
 //! end are left out. A body that is too long is in a file as it was sent, and the text names it.
+
+use unicode_normalization::UnicodeNormalization;
 
 use crate::digest::Digest;
 use crate::id::{DeliveryId, MessageId};
@@ -42,7 +48,7 @@ pub fn text(id: DeliveryId, parts: &[Part<'_>]) -> String {
         let (from, kind, message) = (name(part.from), part.kind.name(), part.id);
         text += &match number {
             0 => format!("{HEAD}{id} from {from} · {kind} · {message}]\n"),
-            _ => format!("\n\n{HEAD}from {from} · {kind} · {message}]\n"),
+            _ => format!("\n\n{HEAD}and {id} from {from} · {kind} · {message}]\n"),
         };
         text += &match part.body {
             Said::Text(body) => normal(body),
@@ -66,7 +72,19 @@ pub fn delivery_of(prompt: &str) -> Option<DeliveryId> {
     rest.split(' ').next()?.parse().ok()
 }
 
-/// Returns what a text is known by, however a CLI breaks its lines and draws its blanks.
+/// Returns the messages that a prompt says are in it, by the headers of its delivery.
+pub fn messages_of(prompt: &str) -> Vec<MessageId> {
+    let Some(delivery) = delivery_of(prompt) else { return Vec::new() };
+    let id = format!("{delivery} ");
+    let named = |line: &str| {
+        let head = line.trim().strip_prefix(HEAD)?.strip_suffix(']')?;
+        let rest = head.strip_prefix("and ").unwrap_or(head).strip_prefix(&id)?;
+        rest.rsplit(" · ").next()?.parse().ok()
+    };
+    prompt.lines().filter_map(named).collect()
+}
+
+/// Returns what a text is known by, however a CLI breaks its lines, draws its blanks and composes its accents.
 pub fn print_of(text: &str) -> Digest {
     Digest::of(letters(text).collect::<String>().as_bytes())
 }
@@ -83,7 +101,8 @@ pub fn begins_with(text: &str, count: usize, print: Digest) -> bool {
 }
 
 fn letters(text: &str) -> impl Iterator<Item = char> {
-    text.chars().filter(|it| !it.is_whitespace() && !it.is_control())
+    // A line may be broken between a letter and its accent.
+    text.chars().filter(|it| !it.is_whitespace() && !it.is_control()).nfc()
 }
 
 /// Returns a body in its normal form.
@@ -169,5 +188,5 @@ fn name(from: &str) -> String {
 
 /// How long a part is at most, in bytes, apart from the path in it.
 pub(crate) fn room_for(bytes: u64) -> usize {
-    400 + usize::try_from(bytes).unwrap_or(usize::MAX).min(TYPED_MAX)
+    450 + usize::try_from(bytes).unwrap_or(usize::MAX).min(TYPED_MAX)
 }

@@ -55,12 +55,41 @@ fn what_waits_together_goes_together_up_to_a_limit() {
         (vec![message('a', 1), message('b', 2)], 2),
         ((0..40).map(|seq| message('a', seq)).collect(), BATCH_MAX),
         (vec![of_bytes(8000); 6], 3),
-        (vec![of_bytes(100_000); 2], 2),
+        (vec![of_bytes(100_000); 2], 1),
+        (vec![of_bytes(100_000), message('a', 1)], 1),
+        (vec![of_bytes(10), Message { seq: 1, ..of_bytes(100_000) }, message('a', 2)], 1),
+        (vec![of_bytes(10), Message { seq: 1, ..of_bytes(100_000) }, message('b', 2)], 2),
         (vec![Message { expires_at: Some(NOW), ..message('a', 1) }], 0),
         (vec![Message { expires_at: Some(Timestamp(NOW.0 + 1)), ..message('a', 1) }], 1),
     ] {
         let made = make(delivery().id, &agent(), run(), waiting, "/a/", 7, NOW);
         assert_eq!(made.map_or(0, |it| it.messages.len()), expected);
+    }
+}
+
+#[test]
+fn senders_take_turns_where_not_all_is_read_at_once() {
+    let sent = |from: char, seq: i64, bytes: usize| {
+        let body = Body::new("x".repeat(bytes));
+        Message { body, ..message(from, seq) }
+    };
+    let flood = |bytes: usize| (0..40).map(move |seq| sent('a', seq, bytes));
+    let interrupts = Message { interrupt: true, ..sent('c', 50, 10) };
+    for (waiting, expected) in [
+        // All of it fits: as it was sent.
+        (vec![sent('a', 1, 10), sent('a', 2, 10), sent('b', 3, 10)], "a1 a2 b3"),
+        (flood(8000).chain([sent('b', 41, 10), sent('b', 42, 10)]).collect(), "a0 b41 a1 b42 a2"),
+        (flood(9000).chain([sent('b', 41, 10)]).collect(), "a0"),
+        (flood(9000).skip(1).chain([sent('b', 0, 10)]).collect(), "b0"),
+        (flood(8000).chain([sent('b', 41, 10), interrupts]).collect(), "c50 a0 b41 a1 a2"),
+    ] {
+        let made = make(delivery().id, &agent(), run(), waiting.clone(), "/a/", 7, NOW).unwrap();
+        let named = |id: &MessageId| {
+            let it = waiting.iter().find(|it| it.id == *id).unwrap();
+            format!("{}{}", it.from.name, it.seq)
+        };
+        let named: Vec<String> = made.messages.iter().map(named).collect();
+        assert_eq!(named.join(" "), expected);
     }
 }
 
@@ -113,22 +142,51 @@ fn a_message_follows_its_delivery() {
 
 #[test]
 fn no_more_is_taken_than_may_wait() {
-    let load = |messages, bytes| Load { messages, bytes };
-    let none = Load::default();
-    for (of_sender, of_all, expected) in [
-        (none, none, "taken"),
-        (load(199, 0), load(1999, 0), "taken"),
-        (load(200, 0), load(200, 0), "sender"),
-        (load(1, 32 << 20), load(1, 32 << 20), "sender"),
-        (none, load(2000, 0), "reader"),
-        (none, load(1, u64::MAX), "reader"),
+    let agent = |n: u128| Actor::Agent(AgentId::new(Ulid::from(n)));
+    let script = || Actor::Token(crate::id::TokenId::new(Ulid::from(1_u128)));
+    let of = |actor, messages, bytes| Share {
+        account: Account::Of(actor),
+        load: Load { messages, bytes },
+    };
+    let orphans = |messages| Share { account: Account::Orphans, load: Load { messages, bytes: 0 } };
+    for (from, waiting, expected) in [
+        (agent(1), vec![], "taken"),
+        (agent(1), vec![of(agent(1), 199, 0), of(agent(2), 1800, 0)], "taken"),
+        (agent(1), vec![of(agent(1), 200, 0)], "sender"),
+        (agent(1), vec![of(agent(1), 1, 32 << 20)], "sender"),
+        (agent(1), vec![of(agent(2), 200, 0)], "taken"),
+        (agent(1), vec![of(agent(2), 2000, 0)], "reader"),
+        (agent(1), vec![of(agent(2), 1, u64::MAX)], "reader"),
+        // Whose they were is not known.
+        (agent(1), vec![of(agent(1), 100, 0), orphans(100)], "sender"),
+        (script(), vec![orphans(200)], "taken"),
+        (script(), vec![of(script(), 200, 0)], "sender"),
+        // What cmux says itself takes nobody's room.
+        (agent(1), vec![of(Actor::Cmux, 5000, u64::MAX)], "taken"),
+        (Actor::Cmux, vec![of(Actor::Cmux, 5000, 0), of(agent(1), 5000, 0)], "taken"),
+        // Nobody keeps the person from writing.
+        (
+            Actor::Operator,
+            vec![of(agent(1), 5000, u64::MAX), of(Actor::Operator, 1999, 0)],
+            "taken",
+        ),
+        (Actor::Operator, vec![of(Actor::Operator, 2000, 0)], "sender"),
     ] {
-        let name = match admit(&new(), of_sender, of_all) {
+        let account = Account::Of(from.clone());
+        let new = NewMessage { from: Sender { actor: from, name: "a".to_owned() }, ..new() };
+        let name = match admit(&new, &account, &waiting) {
             Ok(()) => "taken",
             Err(Full::OfSender { .. }) => "sender",
             Err(Full::OfReader { .. }) => "reader",
         };
-        assert_eq!(name, expected, "{of_sender:?} {of_all:?}");
+        assert_eq!(name, expected, "{account:?} {waiting:?}");
+    }
+    let orphan = NewMessage { from: Sender { actor: agent(3), name: "a".to_owned() }, ..new() };
+    for (waiting, expected) in
+        [(orphans(199), true), (orphans(200), false), (of(agent(1), 200, 0), true)]
+    {
+        let admitted = admit(&orphan, &Account::Orphans, std::slice::from_ref(&waiting));
+        assert_eq!(admitted.is_ok(), expected, "{waiting:?}");
     }
 }
 
@@ -157,6 +215,10 @@ fn what_keeps_mail_from_an_agent_is_told() {
         (MessageState::Queued, Some(&idle), Some(Waiting::Draft), false, Some(Waiting::Draft)),
         (MessageState::Queued, Some(&busy), Some(Waiting::Draft), true, Some(Waiting::Busy)),
         (MessageState::Typing, Some(&idle), None, false, Some(Waiting::Reading)),
+        (MessageState::Typing, Some(&busy), None, false, Some(Waiting::Busy)),
+        (MessageState::Claimed, Some(&busy), None, false, Some(Waiting::Reading)),
+        (MessageState::Submitted, Some(&idle), Some(Waiting::Busy), true, Some(Waiting::Reading)),
+        (MessageState::Claimed, Some(&idle), Some(Waiting::Asking), true, Some(Waiting::Asking)),
         (MessageState::Queued, None, None, true, None),
         (MessageState::Delivered, Some(&busy), None, true, None),
     ] {

@@ -1,5 +1,5 @@
-//! Clears away what let people in and is over, and what was remembered of webhooks, hooks and mail, a
-//! little at a time.
+//! Clears away what let people in and is over, and what was remembered of webhooks, hooks, mail and
+//! turns, a little at a time.
 
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use crate::plan::{Plan, Record};
 use crate::run::RUN_TOKEN_KEEP;
 use crate::session::SESSION_KEEP;
 use crate::time::Timestamp;
+use crate::usage::USAGE_KEEP;
 use crate::webhook::REPLAY_WINDOW;
 
 /// How many rows of a kind are cleared away in one turn.
@@ -32,6 +33,8 @@ pub struct World {
     pub run: Option<Timestamp>,
     /// When a message, or its delivery, came to its end.
     pub message: Option<Timestamp>,
+    /// When a turn began, or it was read what an answer took.
+    pub turn: Option<Timestamp>,
 }
 
 /// Returns what is due at `now`.
@@ -46,6 +49,7 @@ pub fn plan(world: World, now: Timestamp) -> Plan {
     clear(world.hook, HOOK_KEEP, |before| Record::HooksCleared { before });
     clear(world.run, RUN_TOKEN_KEEP, |before| Record::RunTokensCleared { before });
     clear(world.message, MESSAGE_KEEP, |before| Record::MessagesCleared { before });
+    clear(world.turn, USAGE_KEEP, |before| Record::TurnsCleared { before });
     plan
 }
 
@@ -68,6 +72,7 @@ mod tests {
             (World { run: Some(Timestamp(70 * DAY)), ..nothing }, NOW.0 + LAG_MS),
             (World { hook: Some(Timestamp(71 * DAY)), ..nothing }, 101 * DAY + LAG_MS),
             (World { message: Some(Timestamp(11 * DAY)), ..nothing }, 101 * DAY + LAG_MS),
+            (World { turn: Some(Timestamp(11 * DAY)), ..nothing }, 101 * DAY + LAG_MS),
             // The one that comes first is woken for.
             (World { link: Some(NOW), webhook: Some(NOW), ..nothing }, NOW.0 + LAG_MS),
         ] {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::agent::{Agent, Intent, LifeState};
 use crate::delivery::Delivery;
 use crate::event::{Actor, Event};
+use crate::id::RunId;
 use crate::mail::{bad_news, obstacle, told};
 use crate::message::{Message, MessageState, Recall};
 use crate::phase::Phase;
@@ -15,6 +16,11 @@ use crate::time::Timestamp;
 
 /// After what time something that was to be done with mail counts as lost, and is done again.
 const AGAIN_AFTER: Duration = Duration::from_secs(15);
+
+/// How long apart an agent is interrupted that is still busy, and for how long each time that may be tried:
+/// two in one breath could be another key.
+const INTERRUPT_EVERY: Duration = Duration::from_secs(10);
+const INTERRUPT_WITHIN: Duration = Duration::from_secs(5);
 
 /// How soon it is looked again for those whose time is over, if there were too many for once.
 const REST_AFTER: Duration = Duration::from_secs(1);
@@ -28,7 +34,7 @@ pub struct World {
     pub open: Option<Delivery>,
     /// Whether some of its messages are to be taken back.
     pub is_recalled: bool,
-    /// The first that waits and for which the agent is to be interrupted, and was not yet.
+    /// The first that waits and for which the agent is to be interrupted.
     pub interrupt: Option<Message>,
     /// Those whose time is over.
     pub expired: Vec<Message>,
@@ -81,14 +87,25 @@ impl Plan {
             self.wake(now + AGAIN_AFTER);
             return;
         }
-        let is_busy = agent.phase == Phase::Busy;
+        let is_busy = agent.phase == Phase::Busy && agent.intent == Intent::Run;
         if let Some(message) = world.interrupt.as_ref().filter(|_| is_busy) {
-            let step = format!("interrupt-{}", message.id);
-            let action =
-                Action::InterruptAgent { agent: Box::new(agent.clone()), run: life.run, step };
-            let record = Record::Interrupted { message: message.id };
-            self.steps.push(Step { record: Some(record), action: Some(action), ..Step::default() });
+            self.interrupt(agent, life.run, message, now);
         }
+    }
+
+    /// A message waits that an agent is to be interrupted for until it is busy no more. Each time has a step of
+    /// its own, by when the turn began and how long it was waited since: the same plan, made again, has the same.
+    fn interrupt(&mut self, agent: &Agent, run: RunId, message: &Message, now: Timestamp) {
+        let begun = agent.since.max(message.created_at);
+        let waited = now.since(begun);
+        let time = u32::try_from(waited.as_secs() / INTERRUPT_EVERY.as_secs()).unwrap_or(u32::MAX);
+        let due = begun + INTERRUPT_EVERY.saturating_mul(time);
+        if now.since(due) < INTERRUPT_WITHIN {
+            let step = format!("interrupt-{}-{}-{time}", message.id, begun.0);
+            let action = Action::InterruptAgent { agent: Box::new(agent.clone()), run, step };
+            self.steps.push(Step { action: Some(action), ..Step::default() });
+        }
+        self.wake(due + INTERRUPT_EVERY);
     }
 
     /// The time of some messages is over. One that is being typed is taken back if that can still be done.

@@ -1,5 +1,9 @@
 //! The prompt: where on the screen a CLI takes what is typed, and what is in it.
 
+use std::iter::once;
+
+use unicode_normalization::UnicodeNormalization;
+
 use super::Screen;
 use super::pattern::{Pattern, is_blank};
 
@@ -54,7 +58,7 @@ impl Frame {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fold {
     pub pattern: Pattern,
-    /// What the last number in it counts.
+    /// What the number in it counts, which is the last one before the word for that.
     pub counts: Counts,
 }
 
@@ -64,6 +68,20 @@ pub enum Counts {
     Lines,
     Letters,
 }
+
+impl Counts {
+    /// Returns what every fold calls that behind its number.
+    fn word(self) -> &'static str {
+        match self {
+            Counts::Lines => " lines",
+            Counts::Letters => " chars",
+        }
+    }
+}
+
+/// How many copies of a text are looked for at a prompt, and how long they may be if they are folded.
+const COPIES_MAX: usize = 4;
+const FOLDS_MAX: usize = 400;
 
 /// A prompt as it was found: the lines that it takes up with its frame, and its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,6 +113,8 @@ pub enum Whose {
     Ours,
     /// Something folded that is as long as what was typed for cmux. It is that if nobody else typed.
     Folded,
+    /// Nothing but copies of what was typed for cmux: the first was drawn so late that it was typed again.
+    Repeated,
     /// Anything else: to submit it would be to speak for somebody.
     Somebodys,
 }
@@ -139,8 +159,18 @@ impl PromptShape {
             Composer::Holds(text) if self.folds.iter().any(|it| it.stands_for(text, ours)) => {
                 Whose::Folded
             }
+            Composer::Holds(text) if self.is_repeated(text, ours) => Whose::Repeated,
             Composer::Holds(_) => Whose::Somebodys,
         }
+    }
+
+    /// Returns whether `text` is copies of `ours`, drawn or folded, and nothing else.
+    fn is_repeated(&self, text: &str, ours: &str) -> bool {
+        let is_one = |part: &str| self.folds.iter().any(|fold| fold.stands_for(part, ours));
+        let folds = text.trim_matches(is_blank).split_inclusive(']');
+        let are_folds =
+            text.len() <= FOLDS_MAX && folds.map(|it| it.trim_matches(is_blank)).all(is_one);
+        are_folds || (2..=COPIES_MAX).any(|copies| is_drawn(text, &ours.repeat(copies)))
     }
 
     fn between_rules(&self, screen: &Screen) -> Option<Prompt> {
@@ -244,7 +274,8 @@ impl Fold {
             Counts::Lines => counted.saturating_sub(1),
             Counts::Letters => counted,
         };
-        let told = last_number(text);
+        // Behind it may be where the text is kept, which has numbers in it, too.
+        let told = last_number(text.split_once(self.counts.word()).map_or(text, |(head, _)| head));
         self.pattern.fits(text) && told.is_some_and(|told| (fewest..=counted).contains(&told))
     }
 }
@@ -256,11 +287,21 @@ fn last_number(text: &str) -> Option<usize> {
 
 /// Returns whether `drawn` is what a terminal shows of `text`. Blanks do not count. A terminal passes over what
 /// it does not know and over marks that are too many, and has marks stand behind the letter that they are with.
+/// Some CLIs make one letter of a letter and its accent.
 fn is_drawn(drawn: &str, text: &str) -> bool {
+    let composed = |text: &str| text.nfc().collect::<String>();
+    is_passed(drawn, text, |letter| !letter.is_ascii())
+        || is_passed(&composed(drawn), &composed(text), |letter| {
+            // What a terminal must know is no less known with an accent.
+            once(letter).nfd().next().is_some_and(|base| !base.is_ascii())
+        })
+}
+
+/// Returns whether `drawn` is `text`, but for marks and letters that may be missing.
+fn is_passed(drawn: &str, text: &str, may_miss: impl Fn(char) -> bool) -> bool {
     let mut seen = drawn.chars().filter(|&c| is_letter(c)).peekable();
     let mut letters = text.chars().filter(|&c| is_letter(c));
-    let is_in_order =
-        letters.all(|letter| seen.next_if_eq(&letter).is_some() || !letter.is_ascii());
+    let is_in_order = letters.all(|letter| seen.next_if_eq(&letter).is_some() || may_miss(letter));
     let mut marks = marks(text).into_iter();
     is_in_order
         && seen.next().is_none()

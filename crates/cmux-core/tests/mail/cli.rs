@@ -8,6 +8,8 @@ use cmux_core::id::{DeliveryId, RunId};
 use cmux_core::time::Timestamp;
 
 use crate::claims::Verdict;
+use crate::mistakes::Mistake;
+use crate::tally::Fault;
 use crate::world::{Happens, Loop, World};
 
 /// A piece of what is at a prompt.
@@ -48,6 +50,8 @@ pub(crate) struct Prompt {
     pub(crate) is_hooked: bool,
     /// Whether it only waits for its turn.
     pub(crate) is_passed: bool,
+    /// Whether cmux submitted more than one delivery, though it could have seen that.
+    pub(crate) is_merged: bool,
 }
 
 /// What can be seen at one moment.
@@ -131,6 +135,9 @@ impl World {
     /// Something comes to the terminal, after all that came before.
     pub(crate) fn type_in(&mut self, input: Input) {
         let delay = self.dice.time(15, 400, 30);
+        if delay > 15 && matches!(input, Input::Paste(_)) {
+            self.struck(Fault::PasteLate);
+        }
         let at = (self.now.0 + delay).max(self.cli.input_at.0);
         self.cli.input_at = Timestamp(at);
         let run = self.cli.run;
@@ -140,7 +147,7 @@ impl World {
     pub(crate) fn take_input(&mut self, input: Input) {
         self.trace(|it| format!("cli takes {input:?} at {:?}", it.cli.prompt));
         match input {
-            Input::Enter(By::Cmux) if self.faults.loses_enter > 0 => self.faults.loses_enter -= 1,
+            Input::Enter(By::Cmux) if self.strikes(Fault::EnterLost, |it| &mut it.loses_enter) => {}
             Input::Enter(by) if self.cli.has_dialog => {
                 if by == By::Cmux {
                     self.broken("cmux answered a dialog");
@@ -161,7 +168,7 @@ impl World {
             Input::Key(key) => self.cli.prompt.push(Chunk::Key(key)),
             Input::Enter(by) => self.submit(by),
             Input::Empty(by) => self.empty(by),
-            Input::Escape(_) => self.escape(),
+            Input::Escape(by) => self.escape(by),
         }
         // What waited for a dialog, or for a turn that was broken off, comes next.
         if self.cli.submitted.iter().any(|it| it.is_passed) {
@@ -201,6 +208,14 @@ impl World {
         !is_fresh && self.cli.prompt.iter().any(|it| matches!(it, Chunk::Key(_)))
     }
 
+    /// Returns whether more than the text of one delivery is at the prompt, and could have been seen there.
+    /// Of one that was late, a second copy may come to the first.
+    fn is_merged(&self) -> bool {
+        let is_other = |it: &Chunk| *it != self.cli.prompt[0];
+        self.has_draft()
+            || self.cli.prompt.iter().filter(|it| matches!(it, Chunk::Mail(_))).any(is_other)
+    }
+
     /// Puts back what was submitted.
     fn put_back(&mut self, back: Vec<Chunk>) {
         if back.iter().any(|it| matches!(it, Chunk::Key(_))) {
@@ -210,7 +225,11 @@ impl World {
     }
 
     /// What was submitted and is not read comes back, and if there is nothing, the turn ends.
-    fn escape(&mut self) {
+    fn escape(&mut self, by: By) {
+        let is_ours = |it: &Prompt| it.content.iter().any(|it| matches!(it, Chunk::Mail(_)));
+        if by == By::Person && self.cli.submitted.iter().any(is_ours) {
+            self.struck(Fault::PersonTakesBack);
+        }
         let back: Vec<Chunk> = self.cli.submitted.drain(..).flat_map(|it| it.content).collect();
         if back.is_empty() && self.cli.is_busy() {
             self.cli.turns += 1;
@@ -226,22 +245,25 @@ impl World {
         if by == By::Cmux && self.has_draft() {
             self.broken("cmux submitted a draft");
         }
+        let is_merged = by == By::Cmux && self.is_merged();
         let content = std::mem::take(&mut self.cli.prompt);
         self.events += 1;
         let (event, run) = (self.events, self.cli.run);
         self.prompts.insert(event, content.clone());
-        let hooks = if self.faults.takes(|it| &mut it.doubles_hook) { 2 } else { 1 };
+        let hooks = if self.strikes(Fault::HookTwice, |it| &mut it.doubles_hook) { 2 } else { 1 };
         let is_hooked = self.kind.has_hook;
-        let prompt =
-            Prompt { content, event, hooks, is_blocked: false, is_hooked, is_passed: !is_hooked };
+        let (is_blocked, is_passed) = (false, !is_hooked);
+        let prompt = Prompt { content, event, hooks, is_blocked, is_hooked, is_passed, is_merged };
         self.cli.submitted.push_back(prompt);
+        self.take_back_in_between();
         if !is_hooked {
             let starts = self.dice.time(50, 2000, 50);
             self.in_loop(starts, Loop::Begins);
             return;
         }
         for call in 0..u64::from(hooks) {
-            let late = if self.faults.takes(|it| &mut it.delays_hook) { 14_000 } else { 200 };
+            let late =
+                if self.strikes(Fault::HookLate, |it| &mut it.delays_hook) { 14_000 } else { 200 };
             let delay = self.dice.between(5, late);
             self.later(delay, Happens::HookRuns { run, event, call });
         }
@@ -249,7 +271,7 @@ impl World {
 
     /// The process of a hook looks at what was submitted. It runs whatever becomes of its CLI.
     pub(crate) fn hook_runs(&mut self, run: RunId, event: u64, call: u64) {
-        if self.faults.takes(|it| &mut it.kills_hook) {
+        if self.strikes(Fault::HookLost, |it| &mut it.kills_hook) {
             self.trace(|_| format!("hook {event} is killed before its claim"));
             let heard = Loop::HookHeard { event, is_blocked: false, is_dead: true };
             return self.later(20, Happens::Cli { run, what: heard });
@@ -259,15 +281,17 @@ impl World {
         let by = event * 10 + if self.kind.names_prompts { 0 } else { call };
         let verdict = match self.is_disk_full() && self.dice.permille(500) {
             true if content.iter().any(|it| matches!(it, Chunk::Mail(_))) => Verdict::Block,
+            true | false if self.makes(Mistake::PassesUnclaimed) => Verdict::Pass { claim: None },
             true | false => self.claims.judge(&content, run, by, self.now),
         };
         self.trace(|_| format!("hook {event} of {content:?}: {verdict:?}"));
-        if self.faults.takes(|it| &mut it.kills_hook_late) {
+        if self.strikes(Fault::HookLostAfterClaim, |it| &mut it.kills_hook_late) {
             self.trace(|_| format!("hook {event} is killed after its claim"));
             let heard = Loop::HookHeard { event, is_blocked: false, is_dead: true };
             return self.later(20, Happens::Cli { run, what: heard });
         }
-        let late = if self.faults.takes(|it| &mut it.delays_answer) { 40_000 } else { 300 };
+        let late =
+            if self.strikes(Fault::AnswerLate, |it| &mut it.delays_answer) { 40_000 } else { 300 };
         let delay = self.dice.between(1, late);
         self.later(delay, Happens::HookSays { run, event, by, verdict });
     }
@@ -360,6 +384,9 @@ impl World {
     pub(crate) fn dialog_comes(&mut self, asks: bool) {
         self.trace(|_| format!("a dialog comes: {asks}"));
         self.cli.has_dialog |= asks;
+        if asks {
+            self.struck_amid(Fault::DialogComes);
+        }
         self.draw();
         let shown = self.cli.views.back().map_or(self.now, |it| it.at);
         let run = self.cli.run;
@@ -375,7 +402,7 @@ impl World {
             (false, true) => Doing::Working,
             (false, false) => Doing::AtPrompt,
         };
-        let late = if self.faults.takes(|it| &mut it.draws_late) { 250 } else { 20 };
+        let late = if self.strikes(Fault::ScreenStale, |it| &mut it.draws_late) { 250 } else { 20 };
         let at = self.now.0 + self.dice.between(0, late);
         let last = self.cli.views.back().map_or(0, |it| it.at.0);
         let (at, made_at) = (Timestamp(at.max(last)), self.now);

@@ -8,6 +8,7 @@ use ulid::Ulid;
 
 use crate::cli::{By, Cli, Input};
 use crate::kernel::Heard;
+use crate::tally::Fault;
 use crate::tmux::Command;
 use crate::worker::Worker;
 use crate::world::{Happens, Inside, World};
@@ -29,7 +30,9 @@ impl World {
     pub(crate) fn crash(&mut self) {
         if self.daemon.take().is_some() {
             self.trace(|_| "daemon dies".to_owned());
+            self.struck_amid(Fault::DaemonDies);
             self.die_locked();
+            self.lose_unrecorded();
             let back = self.dice.time(500, 6000, 300);
             self.later(back + 20, Happens::Boot);
         }
@@ -53,6 +56,9 @@ impl World {
 
     fn turn(&mut self, life: u64, heard: Heard, tick: Option<u64>) {
         let is_taken = !self.is_disk_full();
+        if !is_taken {
+            self.struck_amid(Fault::DiskFull);
+        }
         let mut delivery = None;
         if is_taken {
             if !matches!(heard, Heard::Due) {
@@ -66,6 +72,7 @@ impl World {
                 self.inside(delay, Inside::Act(action));
             }
             self.wake(life);
+            self.check_turn(&turn.failed, turn.unfair);
         } else if matches!(heard, Heard::Started | Heard::Due) {
             self.inside(500, Inside::Turn { heard, tick: None });
         }
@@ -130,12 +137,15 @@ impl World {
         let doing = self.cli.seen(self.now).doing;
         let is_safe = self.cli.dialogs_near == 0 && doing == Doing::Working && !self.is_locked();
         let Some(life) = self.daemon.filter(|_| is_safe && run == self.cli.run) else { return };
-        let of = step.trim_start_matches("interrupt-msg_");
-        let token = (DeliveryId::new(Ulid::from_string(of).unwrap()), 0, "escape", 1);
+        let words: Vec<&str> = step.trim_start_matches("interrupt-msg_").split('-').collect();
+        let [of, begun, time] = words[..] else { panic!("{step}") };
+        let of = DeliveryId::new(Ulid::from_string(of).unwrap());
+        let token = (of, begun.parse().unwrap(), "escape", time.parse().unwrap());
         self.locked_until = Timestamp(self.now.0 + 1600);
         let deadline = Timestamp(self.now.0 + 1500);
         let (input, keys) = (Input::Escape(By::Cmux), self.tmux.keys);
-        let command = Command { run, token, input, deadline, keys, life, tick: u64::MAX };
+        let server = self.tmux.server;
+        let command = Command { server, run, token, input, deadline, keys, life, tick: u64::MAX };
         self.later(5, Happens::Command { command });
     }
 

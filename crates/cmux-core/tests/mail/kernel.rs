@@ -21,7 +21,10 @@ pub(crate) struct Store {
     pub(crate) agent: Agent,
     pub(crate) messages: Vec<Message>,
     pub(crate) deliveries: Vec<Delivery>,
-    interrupted: Vec<MessageId>,
+    /// What senders were told of messages that will not be read.
+    notices: Vec<NewMessage>,
+    /// What somebody wanted to have read after all.
+    pub(crate) retried: Vec<MessageId>,
     pub(crate) wake_at: Option<Timestamp>,
     seq: i64,
     ids: Ids,
@@ -78,6 +81,10 @@ pub(crate) enum Heard {
 pub(crate) struct Turn {
     pub(crate) actions: Vec<Action>,
     pub(crate) delivery: Option<Delivery>,
+    /// Which messages were given up.
+    pub(crate) failed: Vec<MessageId>,
+    /// What is wrong with what senders were told.
+    pub(crate) unfair: Option<String>,
 }
 
 impl Store {
@@ -102,7 +109,8 @@ impl Store {
             agent,
             messages: Vec::new(),
             deliveries: Vec::new(),
-            interrupted: Vec::new(),
+            notices: Vec::new(),
+            retried: Vec::new(),
             wake_at: Some(now),
             seq: 0,
             ids: Ids(100),
@@ -112,6 +120,8 @@ impl Store {
     /// Takes what was heard, and what is due, into one commit.
     pub(crate) fn turn(&mut self, heard: Heard, now: Timestamp, dice: u64) -> Turn {
         let mut turn = Turn::default();
+        let before: Vec<MessageState> = self.messages.iter().map(|it| it.state).collect();
+        self.notices.clear();
         match heard {
             Heard::Started => self.doubt(now),
             Heard::Due => {}
@@ -133,7 +143,34 @@ impl Store {
             }
         }
         self.plan(&mut turn, now);
+        self.judge(&mut turn, &before);
         turn
+    }
+
+    /// Sees which messages were given up since `before`, and whether just the senders of those that will not be
+    /// read were told.
+    fn judge(&self, turn: &mut Turn, before: &[MessageState]) {
+        let mut told: Vec<(MessageId, &Recipient)> =
+            self.notices.iter().map(|it| (it.reply_to.unwrap(), &it.to)).collect();
+        for (message, before) in self.messages.iter().zip(before) {
+            let is_unread = matches!(message.state, MessageState::Failed | MessageState::Expired);
+            if !is_unread || message.state == *before {
+                continue;
+            }
+            if message.state == MessageState::Failed {
+                turn.failed.push(message.id);
+            }
+            let is_told = |(of, to): &(MessageId, &Recipient)| {
+                *of == message.id && to.agent() == sender_of(&message.from.actor)
+            };
+            match told.iter().position(is_told) {
+                Some(at) => drop(told.remove(at)),
+                None => turn.unfair = Some(format!("nobody told who sent {}", message.id)),
+            }
+        }
+        if let Some((of, _)) = told.first() {
+            turn.unfair = Some(format!("it was told of {of} that it is not read"));
+        }
     }
 
     pub(crate) fn delivery(&self, id: DeliveryId) -> Option<&Delivery> {
@@ -153,6 +190,20 @@ impl Store {
         self.messages.iter().any(|it| delivery.messages.contains(&it.id) && it.recall.is_some())
     }
 
+    /// Loses what nobody wrote down: a delivery of which nothing was told yet, as if there had been none.
+    pub(crate) fn lose_untold(&mut self) {
+        for delivery in &mut self.deliveries {
+            if delivery.state != DeliveryState::Typing || delivery.attempt > 1 {
+                continue;
+            }
+            delivery.state = DeliveryState::Unused;
+            for message in self.messages.iter_mut().filter(|it| delivery.messages.contains(&it.id))
+            {
+                *message = message.in_state(MessageState::Queued, None);
+            }
+        }
+    }
+
     fn doubt(&mut self, now: Timestamp) {
         for delivery in &mut self.deliveries {
             let Some(doubted) = delivery.doubted(now) else { continue };
@@ -166,7 +217,7 @@ impl Store {
     fn send(&mut self, from: u128, interrupt: bool, ttl_ms: Option<u64>, now: Timestamp) {
         let actor = match from {
             0 => Actor::Operator,
-            _ => Actor::Agent(AgentId::new(Ulid::from(from + 10))),
+            _ => Actor::Agent(sender(from)),
         };
         let new = NewMessage {
             project: self.agent.project.clone(),
@@ -213,6 +264,7 @@ impl Store {
         match message.state {
             MessageState::Failed | MessageState::Cancelled | MessageState::Expired => {
                 self.seq += 1;
+                self.retried.push(id);
                 let again = message.in_state(MessageState::Queued, None);
                 *message = Message { seq: self.seq, expires_at: None, attempts: 0, ..again };
             }
@@ -245,15 +297,13 @@ impl Store {
         let Some(delivery) = self.deliveries.iter_mut().find(|it| it.id == id) else { return };
         let Ok(after) = delivery.after(attempt, seen, now) else { return };
         *delivery = after.clone();
-        let mut notices = Vec::new();
+        let senders = self.senders();
         for message in self.messages.iter_mut().filter(|it| after.messages.contains(&it.id)) {
             *message = mail::after(message, &after, seen, now);
-            if message.state == MessageState::Failed {
-                notices.extend(mail::bad_news(message, None));
+            if matches!(message.state, MessageState::Failed | MessageState::Expired) {
+                let is_it = |it: &&Agent| sender_of(&message.from.actor) == Some(it.id);
+                self.notices.extend(mail::bad_news(message, senders.iter().find(is_it)));
             }
-        }
-        for notice in notices {
-            self.add(notice, now);
         }
     }
 
@@ -270,8 +320,7 @@ impl Store {
                     let at = self.messages.iter().position(|it| it.id == after.id).unwrap();
                     self.messages[at] = *after;
                 }
-                Some(Record::Notice(new)) => self.add(*new, now),
-                Some(Record::Interrupted { message }) => self.interrupted.push(message),
+                Some(Record::Notice(new)) => self.notices.push(*new),
                 Some(other) => panic!("{other:?}"),
                 None => {}
             }
@@ -286,16 +335,19 @@ impl Store {
             has_mail: queued().next().is_some(),
             open: self.open().cloned(),
             is_recalled: self.open().is_some_and(|it| self.is_recalled(it)),
-            interrupt: queued()
-                .find(|it| it.interrupt && !self.interrupted.contains(&it.id))
-                .cloned(),
+            interrupt: queued().find(|it| it.interrupt).cloned(),
             expired: timed()
                 .filter(|it| it.expires_at.is_some_and(|at| at <= now))
                 .cloned()
                 .collect(),
             next_expiry: timed().filter_map(|it| it.expires_at).filter(|at| *at > now).min(),
-            senders: Vec::new(),
+            senders: self.senders(),
         }
+    }
+
+    /// Returns the agents that send.
+    fn senders(&self) -> Vec<Agent> {
+        (1..=2).map(|from| Agent { id: sender(from), ..self.agent.clone() }).collect()
     }
 
     /// Returns whether the agent's process should be there by what is stored.
@@ -311,5 +363,18 @@ impl Store {
                 .deliveries
                 .iter()
                 .all(|it| matches!(it.state, DeliveryState::Used | DeliveryState::Unused))
+    }
+}
+
+/// Returns the agent that sends as number `from`.
+fn sender(from: u128) -> AgentId {
+    AgentId::new(Ulid::from(from + 10))
+}
+
+/// Returns the agent that somebody is, if they are one.
+fn sender_of(actor: &Actor) -> Option<AgentId> {
+    match actor {
+        Actor::Agent(id) => Some(*id),
+        Actor::Operator | Actor::Token(_) | Actor::Webhook(_) | Actor::Cmux => None,
     }
 }

@@ -5,7 +5,8 @@ use cmux_core::time::Timestamp;
 
 use crate::cli::{By, Chunk, Input};
 use crate::kernel::Heard;
-use crate::world::{Faults, Happens, Inside, Loop, World};
+use crate::tally::Fault;
+use crate::world::{FAULTS, Faults, Happens, Inside, Loop, World};
 
 impl World {
     /// A person looks at the terminal, and may do something.
@@ -38,7 +39,10 @@ impl World {
             6 | 7 => self.key(Input::Enter(By::Person)),
             8 => self.key(Input::Empty(By::Person)),
             9 if self.faults.kinds & (1 << 15) != 0 => self.key(Input::Escape(By::Person)),
-            10 => self.tmux.is_scrolled = !self.tmux.is_scrolled,
+            10 => {
+                self.struck_amid(Fault::PersonScrolls);
+                self.tmux.is_scrolled = !self.tmux.is_scrolled;
+            }
             _ => {}
         }
         match self.dice.permille(500) {
@@ -66,6 +70,7 @@ impl World {
             return;
         }
         self.trace(|_| format!("person types {input:?}"));
+        self.struck_amid(Fault::PersonTypes);
         self.tmux.keys += 1;
         self.tmux.key_at = self.now;
         match self.tmux.is_scrolled {
@@ -110,7 +115,7 @@ impl World {
         if self.is_calm {
             return;
         }
-        let kind = self.dice.between(0, 15);
+        let kind = self.dice.between(0, FAULTS - 1);
         if self.faults.kinds & (1 << kind) != 0 {
             self.trace(|_| format!("fault {kind}"));
             self.strike(kind);
@@ -125,14 +130,41 @@ impl World {
             !world.is_calm && world.faults.kinds & kinds == kinds && world.dice.permille(60)
         };
         let (crashes, restarts) = (may(self, 1 << 2 | 1 << 3), may(self, 1 << 3 | 1 << 5));
+        if may(self, 1 << 0 | 1 << 3) {
+            let until = Timestamp(self.now.0 + self.dice.between(100, 5000));
+            self.tmux.stalled_until = until.max(self.tmux.stalled_until);
+            let after = self.dice.between(0, 1000);
+            self.in_loop(after, Loop::DialogHook { since: None });
+        }
         if crashes || restarts {
             let until = Timestamp(self.now.0 + self.dice.between(100, 1400));
             self.tmux.stalled_until = until.max(self.tmux.stalled_until);
         }
         if restarts {
-            self.inside(0, Inside::Turn { heard: Heard::Restarted, tick: None });
+            self.restarts();
         } else if crashes {
             self.crash();
+        }
+    }
+
+    /// A person takes back what has just been submitted.
+    pub(crate) fn take_back_in_between(&mut self) {
+        let may_press = !self.is_calm && self.faults.kinds & (1 << 15) != 0;
+        if may_press && self.dice.permille(50) {
+            self.key(Input::Escape(By::Person));
+        }
+    }
+
+    fn restarts(&mut self) {
+        self.struck_amid(Fault::AgentRestarts);
+        self.inside(0, Inside::Turn { heard: Heard::Restarted, tick: None });
+    }
+
+    /// A dialog is about to come just when nobody types for a moment.
+    pub(crate) fn ask_in_between(&mut self) {
+        let may_ask = !self.is_calm && self.faults.kinds & 1 == 1 && !self.is_locked();
+        if may_ask && self.dice.permille(10) {
+            self.in_loop(0, Loop::DialogHook { since: None });
         }
     }
 
@@ -151,11 +183,12 @@ impl World {
                 self.cli.stalled_until = until.max(self.cli.stalled_until);
             }
             5 if self.dice.permille(400) && self.cli.is_alive => {
+                self.struck_amid(Fault::AgentExits);
                 let run = self.cli.run;
                 self.end(run);
                 self.tell_agent(run, Sighting::Ended { how: "exit 1".to_owned() });
             }
-            5 => self.inside(0, Inside::Turn { heard: Heard::Restarted, tick: None }),
+            5 => self.restarts(),
             6 => self.faults.full_until = Timestamp(self.now.0 + self.dice.between(50, 5000)),
             7 => self.faults.loses_enter = some,
             8 => self.faults.delays_hook = some,
@@ -164,6 +197,7 @@ impl World {
             11 => self.faults.delays_answer = some,
             12 => self.faults.doubles_hook = some,
             13 => self.faults.draws_late = 20,
+            16 => self.tmux_dies(),
             14 => self.faults.blind_until = Timestamp(self.now.0 + self.dice.between(50, 3000)),
             _ => {}
         }

@@ -1,5 +1,6 @@
 //! What must hold, whatever happened.
 
+use cmux_core::delivery::{ATTEMPTS_MAX, PRESSES_MAX};
 use cmux_core::id::MessageId;
 use cmux_core::message::MessageState;
 
@@ -30,8 +31,30 @@ impl World {
             self.broken("a message was read that was over");
         }
         let is_once = !self.kind.has_hook && !self.kind.is_repeated;
+        let is_once = is_once && !self.store.retried.contains(&id);
+        // A person may submit it themselves, with something of their own.
         if is_once && of.len() > 1 && self.faults.kinds & 2 == 0 {
             self.broken("a message was read twice that was to be read once at most");
+        }
+    }
+
+    /// Checks what a turn of the kernel made of messages. Where a hook tells what was read, nothing is given up
+    /// that was not tried often enough, and whoever sent what is not read hears of it in the same turn.
+    pub(crate) fn check_turn(&mut self, failed: &[MessageId], unfair: Option<String>) {
+        if let Some(unfair) = unfair {
+            self.broken(&unfair);
+        }
+        for id in failed.iter().filter(|_| self.kind.has_hook) {
+            let message = self.store.messages.iter().find(|it| it.id == *id).unwrap();
+            let delivery = message.delivery.and_then(|it| self.store.delivery(it)).unwrap();
+            let presses = self.tmux.times(delivery.id, delivery.attempt, "press");
+            let is_tried = message.attempts >= ATTEMPTS_MAX
+                || delivery.attempt >= ATTEMPTS_MAX
+                || presses >= PRESSES_MAX;
+            if !is_tried {
+                let why = message.reason.clone().unwrap_or_default();
+                return self.broken(&format!("a message was given up too soon: {why}"));
+            }
         }
     }
 

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use cmux_core::agent::Sighting;
 use cmux_core::id::{DeliveryId, RunId};
 use cmux_core::time::Timestamp;
 
 use crate::cli::Input;
+use crate::mistakes::Mistake;
+use crate::tally::Fault;
 use crate::world::{Happens, World};
 
 /// What tells a step from all others: of which attempt of which delivery it is, what it does, and for the
@@ -15,6 +18,8 @@ pub(crate) type Token = (DeliveryId, u32, &'static str, u32);
 /// A step that is to be done in the pane.
 #[derive(Clone, Debug)]
 pub(crate) struct Command {
+    /// Which server it was sent to.
+    pub(crate) server: u64,
     pub(crate) run: RunId,
     pub(crate) token: Token,
     pub(crate) input: Input,
@@ -28,6 +33,8 @@ pub(crate) struct Command {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tmux {
+    /// Which server it is: one after another.
+    pub(crate) server: u64,
     pub(crate) stalled_until: Timestamp,
     pub(crate) done: BTreeSet<Token>,
     pub(crate) keys: u64,
@@ -51,24 +58,41 @@ impl Tmux {
 impl World {
     /// A step's time has come in the server.
     pub(crate) fn command_runs(&mut self, command: Command) {
+        if command.server != self.tmux.server {
+            return self.look_soon(command.life, command.tick);
+        }
         if self.now < self.tmux.stalled_until {
+            self.struck(Fault::TmuxStalls);
             let at = Timestamp(self.tmux.stalled_until.0 + self.dice.between(0, 200));
             return self.later_at(at, Happens::Command { command });
         }
-        let tmux = &self.tmux;
-        let is_met = self.cli.run == command.run
-            && self.cli.is_alive
-            && !tmux.done.contains(&command.token)
-            && self.now < command.deadline
-            && tmux.keys == command.keys
-            && !tmux.is_scrolled;
+        let is_met = self.cli.is_alive
+            && (self.cli.run == command.run || self.makes(Mistake::IgnoresRun))
+            && (self.is_met(&command) || self.makes(Mistake::TypesUnguarded));
         self.trace(|_| format!("tmux does {:?}: {is_met}", command.token));
         if is_met {
-            if !self.tmux.done.insert(command.token) {
-                self.broken("a step was done twice");
-            }
+            self.tmux.done.insert(command.token);
             self.type_in(command.input);
         }
         self.look_soon(command.life, command.tick);
+    }
+
+    /// The server is gone, with all that it knew, what it was sent, and what ran in it.
+    pub(crate) fn tmux_dies(&mut self) {
+        self.struck_amid(Fault::TmuxDies);
+        self.tmux = Tmux { server: self.tmux.server + 1, ..Tmux::default() };
+        if self.cli.is_alive {
+            let run = self.cli.run;
+            self.end(run);
+            self.tell_agent(run, Sighting::Ended { how: "its terminal is gone".to_owned() });
+        }
+    }
+
+    /// Returns whether a step is still to be done, as things are in the server.
+    fn is_met(&self, command: &Command) -> bool {
+        let tmux = &self.tmux;
+        let is_in_time = self.now < command.deadline || self.makes(Mistake::TypesLate);
+        let is_untouched = tmux.keys == command.keys || self.makes(Mistake::IgnoresKeys);
+        !tmux.done.contains(&command.token) && is_in_time && is_untouched && !tmux.is_scrolled
     }
 }

@@ -1,12 +1,13 @@
 //! The worker of an agent in the daemon: it looks, asks the rules what to do, does that, and tells the
 //! kernel. All that it remembers is gone when the daemon is.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use cmux_core::agent::Doing;
 use cmux_core::delivery::{
-    Confirm, Delivery, DeliveryState, Holds, Look, Offer, Offering, Pace, Sighted, Step, Ticket,
-    Typing,
+    Confirm, Delivery, DeliveryState, Holds, Look, Offer, Offering, Pace, Person, Sighted, Step,
+    Ticket, Typing,
 };
 use cmux_core::id::{DeliveryId, RunId};
 use cmux_core::message::Evidence;
@@ -15,6 +16,8 @@ use cmux_core::time::Timestamp;
 
 use crate::cli::{By, Chunk, Input, View};
 use crate::kernel::Heard;
+use crate::mistakes::Mistake;
+use crate::tally::Fault;
 use crate::tmux::Command;
 use crate::world::{Happens, Inside, World};
 
@@ -33,9 +36,28 @@ pub(crate) struct Worker {
     is_awaiting: bool,
     /// Since when it has the pane's lock.
     locked_at: Option<Timestamp>,
-    glance: Option<(bool, Ticket)>,
+    /// What tmux told when it was last looked at the pane.
+    glance: Option<Glance>,
     /// What was typed last, as long as nothing shows that it has come to the CLI, and when.
     on_its_way: Option<(&'static str, Timestamp)>,
+    /// Whoever else types.
+    person: Person,
+}
+
+/// What tmux tells of a pane at one moment. All else is looked at after it.
+#[derive(Clone, Debug)]
+struct Glance {
+    view: View,
+    is_blind: bool,
+    is_pasted: bool,
+    presses: u32,
+    empties: u32,
+    is_scrolled: bool,
+    /// Whether a dialog was about to come before tmux was asked.
+    is_near: bool,
+    /// How many keys of a person's had come, and when the last one did.
+    keys: u64,
+    key_at: Timestamp,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -56,7 +78,7 @@ pub(crate) enum Job {
 impl World {
     pub(crate) fn is_locked(&self) -> bool {
         let is_held = self.daemon.is_some() && self.worker.locked_at.is_some();
-        is_held || self.now < self.locked_until
+        (is_held || self.now < self.locked_until) && !self.makes(Mistake::TypesUnlocked)
     }
 
     /// Whoever dies with the lock leaves it as it is for as long as tmux may still do what it was sent.
@@ -82,8 +104,9 @@ impl World {
             }
             (Action::Recall { delivery, .. }, Job::Deliver { .. }) => {
                 // It may be lost: what is to be taken back is told again.
-                if self.is_calm || !self.dice.permille(200) {
-                    self.recall(delivery);
+                match self.is_calm || !self.dice.permille(200) {
+                    true => self.recall(delivery),
+                    false => self.struck(Fault::RecallLost),
                 }
             }
             (_, Job::None | Job::Offer { .. } | Job::Deliver { .. }) => {}
@@ -127,7 +150,7 @@ impl World {
         }
     }
 
-    /// Begins to look: takes the lock, sees whether the run goes on, and whose the ticket is.
+    /// Begins to look: takes the lock, and has tmux tell what it knows.
     pub(crate) fn glance(&mut self, tick: u64) {
         if tick != self.worker.tick {
             return;
@@ -137,16 +160,31 @@ impl World {
             return self.inside(after, Inside::Glance { tick });
         }
         self.worker.locked_at = Some(self.now);
-        let (run, ticket) = match &self.worker.job {
+        let of = match &self.worker.job {
             Job::None => return,
-            Job::Offer { run, .. } => (*run, Ticket::Absent),
-            Job::Deliver { delivery, .. } => (delivery.run, self.claims.state(delivery.id)),
+            Job::Offer { run, .. } => self.store.last_of(*run).map(|it| (it.id, it.attempt)),
+            Job::Deliver { delivery, .. } => Some((delivery.id, delivery.attempt)),
         };
-        let is_alive = run == self.cli.run && self.cli.is_alive;
-        self.worker.glance = Some((is_alive, ticket));
+        let is_blind = self.now < self.faults.blind_until;
+        if is_blind {
+            self.struck_amid(Fault::ScreenUnseen);
+        }
+        let times = |what| of.map_or(0, |(id, attempt)| self.tmux.times(id, attempt, what));
+        let (is_pasted, presses, empties) = (times("paste") > 0, times("press"), times("empty"));
+        self.worker.glance = Some(Glance {
+            view: self.cli.seen(self.now),
+            is_blind,
+            is_pasted,
+            presses,
+            empties,
+            is_scrolled: self.tmux.is_scrolled,
+            is_near: self.cli.dialogs_near > 0 && !self.makes(Mistake::LooksForDialogsLast),
+            keys: self.tmux.keys,
+            key_at: self.tmux.key_at,
+        });
         match self.dice.permille(120) {
             true => {
-                let after = self.dice.between(1, 40);
+                let after = 1 + self.dice.time(40, 400, 100);
                 self.inside(after, Inside::Look { tick });
             }
             false => self.look(tick),
@@ -158,12 +196,12 @@ impl World {
         if tick != self.worker.tick {
             return;
         }
-        let keys = self.tmux.keys;
-        let view = self.cli.seen(self.now);
+        let Some(glance) = self.worker.glance.take() else { return };
+        let keys = glance.keys;
         match std::mem::take(&mut self.worker.job) {
             Job::None => {}
             Job::Offer { run, mut offering } => {
-                let look = self.look_of(None, run, view);
+                let look = self.look_of(None, run, glance);
                 self.follow(look.holds);
                 let offer = offering.next(&look, &self.pace(), self.now);
                 self.worker.job = Job::Offer { run, offering };
@@ -171,10 +209,13 @@ impl World {
                 self.offer(offer, run, look.is_alive, keys);
             }
             Job::Deliver { delivery, mut typing, is_recalled } => {
-                let look = self.look_of(Some(&delivery), delivery.run, view);
+                let look = self.look_of(Some(&delivery), delivery.run, glance);
                 let look = Look { is_recalled, ..look };
                 self.follow(look.holds);
-                let step = typing.next(&delivery, &look, &self.pace(), self.now);
+                let step = match self.recovers_blindly(&delivery, &look) {
+                    Some(step) => step,
+                    None => typing.next(&delivery, &look, &self.pace(), self.now),
+                };
                 self.trace(|_| {
                     format!(
                         "{} {} {:?}, ticket {:?}, {:?} {:?}, pasted {} presses {}: {step:?}",
@@ -204,19 +245,13 @@ impl World {
         }
     }
 
-    fn look_of(&self, delivery: Option<&Delivery>, run: RunId, view: View) -> Look {
-        let (is_alive, ticket) = self.worker.glance.unwrap();
-        let is_blind = self.now < self.faults.blind_until;
-        let last = delivery.or_else(|| self.store.last_of(run));
-        let times = |what| last.map_or(0, |it| self.tmux.times(it.id, it.attempt, what));
-        let cli = if run == self.cli.run { Some(&self.cli) } else { None };
-        let cli = cli.or_else(|| self.past.iter().find(|it| it.run == run));
-        let used = delivery.zip(cli).filter(|(it, cli)| cli.has_used(it.id, it.mark, self.now));
-        let doing = if self.cli.dialogs_near > 0 {
-            Doing::Asking { what: String::new() }
-        } else {
-            view.doing
-        };
+    /// Returns what is seen of a delivery, or of an agent that is free: after what tmux told, whether the run
+    /// goes on, whose the ticket is, and what shows that it was read.
+    fn look_of(&mut self, delivery: Option<&Delivery>, run: RunId, glance: Glance) -> Look {
+        let key = (glance.keys > 0).then_some(glance.key_at);
+        let is_person_here = self.worker.person.is_here(key, glance.view.made_at, self.now);
+        let Glance { view, is_blind, is_pasted, presses, empties, is_scrolled, is_near, .. } =
+            glance;
         let is_ours = |it: &Chunk| matches!(it, Chunk::Mail(_));
         let holds = match &view.prompt[..] {
             _ if is_blind => Holds::Unknown,
@@ -225,28 +260,43 @@ impl World {
             prompt if prompt.iter().all(is_ours) => Holds::Stale,
             _ => Holds::Other,
         };
-        Look {
-            is_alive,
-            ticket,
-            used: used.map(|_| Evidence::Transcript),
-            is_pasted: times("paste") > 0,
-            presses: times("press"),
-            empties: times("empty"),
+        let is_at_it = view.doing == Doing::Working && holds == Holds::Nothing && presses > 0;
+        let doing = match is_near || self.cli.dialogs_near > 0 {
+            true => Doing::Asking { what: String::new() },
+            false => view.doing,
+        };
+        let shown = Look {
+            is_alive: true,
+            ticket: Ticket::Absent,
+            used: None,
+            is_pasted,
+            presses,
+            empties,
             holds,
             doing: (!is_blind).then_some(doing),
-            is_person_here: self.is_person_here(view.made_at),
-            is_scrolled: self.tmux.is_scrolled,
+            is_person_here,
+            is_scrolled,
             is_deaf: false,
             is_in_front: true,
             is_recalled: false,
             is_paused: false,
-        }
+        };
+        let is_alive = || run == self.cli.run && self.cli.is_alive;
+        let ticket = || Ok::<_, Infallible>(self.ticket_of(delivery));
+        let Ok(look) = shown.seen_through(is_alive, ticket);
+        let is_told = self.kind.is_recorded || (is_at_it && look.is_alive);
+        let used = delivery.is_some_and(|it| is_told && self.has_used(it));
+        self.mistaken(Look { used: used.then_some(Evidence::Transcript), ..look })
     }
 
-    /// Returns whether a person types: a key came just now, or one to which nothing was written yet.
-    fn is_person_here(&self, written_at: Timestamp) -> bool {
-        let since_ms = self.now.0 - self.tmux.key_at.0;
-        since_ms < 3000 || (since_ms < 30_000 && written_at < self.tmux.key_at)
+    fn ticket_of(&self, delivery: Option<&Delivery>) -> Ticket {
+        delivery.map_or(Ticket::Absent, |it| self.claims.state(it.id))
+    }
+
+    fn has_used(&self, delivery: &Delivery) -> bool {
+        let mut lives = self.past.iter().chain([&self.cli]);
+        let cli = lives.find(|it| it.run == delivery.run);
+        cli.is_some_and(|it| it.has_used(delivery.id, delivery.mark, self.now))
     }
 
     fn offer(&mut self, offer: Offer, run: RunId, is_alive: bool, keys: u64) {
@@ -323,6 +373,7 @@ impl World {
 
     fn rest(&mut self, pause: Duration) {
         self.unlock();
+        self.ask_in_between();
         self.look_after(i64::try_from(pause.as_millis()).unwrap());
     }
 
@@ -350,7 +401,8 @@ impl World {
         self.worker.on_its_way = Some((what, self.now));
         let (token, tick) = ((delivery, attempt, what, time), self.worker.tick);
         let deadline = Timestamp(self.worker.locked_at.unwrap_or(self.now).0 + STEP_WITHIN);
-        let command = Command { run, token, input, deadline, keys, life, tick };
+        let server = self.tmux.server;
+        let command = Command { server, run, token, input, deadline, keys, life, tick };
         let delay = self.dice.time(10, 300, 50);
         self.later(delay, Happens::Command { command });
         self.strike_in_between();
@@ -365,12 +417,12 @@ impl World {
             return self.rest(Duration::from_secs(1));
         }
         let Some(after) = delivery else {
-            self.worker = Worker { tick, ..Worker::default() };
+            self.worker = Worker { tick, person: self.worker.person, ..Worker::default() };
             return;
         };
         if after.state.is_settled() {
             self.put_away(&after);
-            self.worker = Worker { tick, ..Worker::default() };
+            self.worker = Worker { tick, person: self.worker.person, ..Worker::default() };
             return;
         }
         match &mut self.worker.job {
@@ -389,7 +441,7 @@ impl World {
         let may_come = is_there && self.tmux.has_pasted(settled.id);
         if settled.state == DeliveryState::Used {
             self.claims.settle(settled.id, settled.run, settled.attempt > 1);
-        } else if !may_come || self.forgets_at_once {
+        } else if !may_come || self.makes(Mistake::ForgetsAtOnce) {
             self.claims.forget(settled.id);
         }
     }

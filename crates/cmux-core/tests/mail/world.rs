@@ -15,6 +15,8 @@ use crate::claims::{Claims, Verdict};
 use crate::cli::{Chunk, Cli, Input, Prompt};
 use crate::dice::Dice;
 use crate::kernel::{Heard, Store};
+use crate::mistakes::Mistake;
+use crate::tally::{Fault, Tally};
 use crate::tmux::{Command, Tmux};
 use crate::worker::Worker;
 
@@ -23,6 +25,9 @@ const HAPPENS_MAX: u64 = 60_000;
 
 /// How long everything may take once nothing goes wrong any more, in milliseconds.
 const REST_WITHIN: i64 = 2 * 3_600_000;
+
+/// How many kinds of faults there are.
+pub(crate) const FAULTS: i64 = 17;
 
 /// Something that happens.
 #[derive(Clone, Debug)]
@@ -98,6 +103,8 @@ pub(crate) struct Kind {
     /// Whether a prompt is read whose hook has died.
     pub(crate) passes_without_hook: bool,
     pub(crate) is_repeated: bool,
+    /// Whether it writes down what it read. If not, it can only be seen while it is at it.
+    pub(crate) is_recorded: bool,
     /// Whether it tells its hook which prompt is which.
     pub(crate) names_prompts: bool,
 }
@@ -118,15 +125,6 @@ pub(crate) struct Faults {
     pub(crate) dialogs: i64,
     /// Which faults there are in this schedule, as bits.
     pub(crate) kinds: i64,
-}
-
-impl Faults {
-    pub(crate) fn takes(&mut self, pick: fn(&mut Faults) -> &mut u32) -> bool {
-        let left = pick(self);
-        let takes = *left > 0;
-        *left = left.saturating_sub(1);
-        takes
-    }
 }
 
 /// Something that the model read.
@@ -185,8 +183,8 @@ pub(crate) struct World {
     /// The last message of each sender that was read.
     pub(crate) order: BTreeMap<String, i64>,
     pub(crate) kind: Kind,
-    /// Whether the ticket of what was not read goes though a copy may still come: a mistake to be found out.
-    pub(crate) forgets_at_once: bool,
+    /// What cmux does wrong in this world, which is to be found out.
+    pub(crate) mistake: Option<Mistake>,
     pub(crate) faults: Faults,
     pub(crate) reads: Vec<Read>,
     pub(crate) is_calm: bool,
@@ -194,6 +192,7 @@ pub(crate) struct World {
     pub(crate) sends_left: i64,
     due_at: Option<Timestamp>,
     pub(crate) is_broken: Option<String>,
+    pub(crate) tally: Tally,
     traced: Option<Vec<String>>,
 }
 
@@ -208,9 +207,10 @@ impl World {
             shows_hooks: dice.permille(500),
             passes_without_hook: dice.permille(500),
             is_repeated: dice.permille(500),
+            is_recorded: has_hook || dice.permille(500),
             names_prompts: dice.permille(500),
         };
-        let kinds = dice.between(0, (1 << 16) - 1) & dice.between(0, (1 << 16) - 1);
+        let kinds = dice.between(0, (1 << FAULTS) - 1) & dice.between(0, (1 << FAULTS) - 1);
         let dialogs = if kinds & 1 == 1 { 400 } else { 0 };
         let mut cli = Cli::new(RunId::new(Ulid::from(2_u128)), now);
         cli.is_alive = false;
@@ -234,7 +234,7 @@ impl World {
             locked_until: now,
             order: BTreeMap::new(),
             kind,
-            forgets_at_once: false,
+            mistake: None,
             faults: Faults { dialogs, kinds, ..Faults::default() },
             reads: Vec::new(),
             is_calm: false,
@@ -242,6 +242,7 @@ impl World {
             sends_left,
             due_at: None,
             is_broken: None,
+            tally: Tally::default(),
             traced: is_traced.then(Vec::new),
             dice,
         };
@@ -256,7 +257,7 @@ impl World {
     }
 
     /// Lets everything happen until all is at rest, and returns what was wrong, with what had happened.
-    pub(crate) fn run(mut self) -> Result<(), (String, Vec<String>)> {
+    pub(crate) fn run(mut self) -> Result<Tally, (String, Vec<String>)> {
         let mut calm_at = None;
         while let Some(Reverse(Due(at, _, what))) = self.queue.pop() {
             self.now = at;
@@ -278,8 +279,9 @@ impl World {
             }
         }
         self.check();
+        self.count();
         match self.is_broken {
-            None => Ok(()),
+            None => Ok(self.tally),
             Some(why) => Err((why, self.traced.unwrap_or_default())),
         }
     }
@@ -344,6 +346,7 @@ impl World {
     fn go_on(&mut self) {
         let (run, until) = (self.cli.run, self.cli.stalled_until);
         if self.now < until {
+            self.struck_amid(Fault::AgentStalls);
             return self.later_at(until, Happens::GoOn { run });
         }
         while let Some(what) = self.cli.waits.pop_front() {
@@ -396,7 +399,8 @@ impl World {
     pub(crate) fn was_read(&mut self, prompt: &Prompt) {
         self.trace(|_| format!("READ {:?} of event {}", prompt.content, prompt.event));
         let has_mail = prompt.content.iter().any(|it| matches!(it, Chunk::Mail(_)));
-        if has_mail && prompt.content.len() > 1 && prompt.is_hooked && self.kind.has_hook {
+        let is_judged = prompt.is_hooked && self.kind.has_hook;
+        if has_mail && prompt.content.len() > 1 && (is_judged || prompt.is_merged) {
             self.broken("what was read is not one delivery alone");
         }
         let mut seen = Vec::new();

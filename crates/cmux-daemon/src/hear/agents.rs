@@ -10,7 +10,7 @@ use cmux_core::report::{Answer, NewAgent, Refused};
 use cmux_core::restart::RestartPolicy;
 use cmux_core::run::RunToken;
 use cmux_core::time::Timestamp;
-use cmux_store::{StoreError, Tx, agents, projects, runs};
+use cmux_store::{StoreError, Tx, agents, projects, runs, usage};
 
 use crate::hear::{Heard, mail};
 
@@ -118,6 +118,7 @@ pub(super) fn remove(
         return Ok(Heard::refused(Refused::AgentRuns(agent.name)));
     }
     agents::remove(tx, id)?;
+    usage::forget(tx, id)?;
     let removed = event(&agent, What::AgentRemoved { name: agent.name.to_string() });
     tx.append(&Event { actor: actor.clone(), ..removed }, now)?;
     mail::reader_forgotten(tx, id, now, ids)?;

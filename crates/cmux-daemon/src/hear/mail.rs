@@ -5,7 +5,7 @@ mod notices;
 
 use cmux_core::event::{Actor, Event, What};
 use cmux_core::id::{AgentId, EventId, MessageId, NewIds, RunId};
-use cmux_core::mail::{self, Full, told};
+use cmux_core::mail::{self, Account, Full, Share, told};
 use cmux_core::message::{BadMessage, Message, MessageState, NewMessage, Recall, Recipient};
 use cmux_core::plan::mail::World;
 use cmux_core::plan::{Action, Subject};
@@ -81,9 +81,20 @@ fn addressed(
 
 /// Returns why a message may not wait beside what waits, if it may not.
 fn admit(tx: &Tx<'_>, new: &NewMessage) -> Result<Result<(), Full>, StoreError> {
-    let to = new.to.agent();
-    let of_sender = messages::load(tx.view(), to, Some(&new.from.actor))?;
-    Ok(mail::admit(new, of_sender, messages::load(tx.view(), to, None)?))
+    let mut waiting = Vec::new();
+    for (from, load) in messages::loads(tx.view(), new.to.agent(), &new.project)? {
+        waiting.push(Share { account: account(tx, &from)?, load });
+    }
+    Ok(mail::admit(new, &account(tx, &new.from.actor)?, &waiting))
+}
+
+/// Returns on whose account a sender's mail waits.
+fn account(tx: &Tx<'_>, from: &Actor) -> Result<Account, StoreError> {
+    let top = match from {
+        Actor::Agent(id) => agents::topmost(tx.view(), *id)?.map(Actor::Agent),
+        Actor::Operator | Actor::Cmux | Actor::Token(_) | Actor::Webhook(_) => Some(from.clone()),
+    };
+    Ok(top.map_or(Account::Orphans, Account::Of))
 }
 
 /// Stores a new message, and tells of it.

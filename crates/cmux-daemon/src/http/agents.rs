@@ -12,11 +12,13 @@ use cmux_core::principal::{Denial, Need, Principal};
 use cmux_core::project::ProjectId;
 use cmux_core::report::{Answer, Ask, NewAgent, Refused, Report};
 use cmux_core::time::Timestamp;
+use cmux_core::usage::{Tokens, Usage};
 use cmux_drivers::tmux::TmuxError;
-use cmux_store::{StoreError, View, agents, messages, projects};
+use cmux_store::{StoreError, View, agents, messages, projects, usage};
 use cmux_wire::agent as wire;
 use cmux_wire::project;
 use cmux_wire::time::Time;
+use cmux_wire::usage::Dollars;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -315,12 +317,27 @@ fn parse(id: &str) -> Result<AgentId, Oops> {
     id.parse().map_err(|error: cmux_core::id::BadId| Oops::bad_request(error.to_string()))
 }
 
-/// Returns `agent` as clients see it, with how much mail waits for it.
+/// Returns `agent` as clients see it, with how much mail waits for it and what it has used.
 pub(crate) fn say_in(view: View<'_>, agent: &Agent) -> Result<wire::Agent, StoreError> {
-    Ok(say(agent, messages::queue_of(view, agent.id)?))
+    let usage = usage::of_agent(view, agent.id)?;
+    Ok(say(agent, messages::queue_of(view, agent.id)?, say_usage(usage)))
 }
 
-fn say(agent: &Agent, queue: u64) -> wire::Agent {
+/// Returns what was used as clients see it.
+pub(crate) fn say_usage(usage: Usage) -> cmux_wire::usage::Usage {
+    let Tokens { input, output, cache_read, cache_write, .. } = usage.tokens;
+    cmux_wire::usage::Usage {
+        tokens: usage.tokens.total(),
+        input_tokens: input,
+        output_tokens: output,
+        cache_read_tokens: cache_read,
+        cache_write_tokens: cache_write,
+        cost_usd: usage.known_cost().map(|cost| Dollars::from_nanos(cost.0)),
+        unpriced_tokens: usage.unpriced,
+    }
+}
+
+fn say(agent: &Agent, queue: u64, usage: cmux_wire::usage::Usage) -> wire::Agent {
     let time = |at: Timestamp| Time::from_millis(at.0);
     let life = agent.present_life();
     let process = match life.map(|life| &life.state) {
@@ -351,6 +368,7 @@ fn say(agent: &Agent, queue: u64) -> wire::Agent {
         started_at: life.map(|life| time(life.began_at)),
         last_seen_at: agent.seen_at.map(time),
         queue,
+        usage,
     }
 }
 

@@ -4,18 +4,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Bytes;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use cmux_core::principal::Principal;
+use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use crate::http::App;
+use crate::http::bodies::{SHORT_MAX, Taken};
+use crate::http::gate::Caller;
 use crate::http::problem::Oops;
+use crate::who::Connection;
 
 /// The longest body that is read, in bytes.
 pub(crate) const BODY_MAX: usize = 10 << 20;
@@ -29,22 +32,6 @@ const BESIDES: usize = 64 << 10;
 /// How long a client may take to send a body.
 const BODY_WITHIN: Duration = Duration::from_secs(30);
 
-/// How much memory bodies may take that are being read, all together, in KiB.
-const BODIES_MAX_KIB: usize = 256 << 10;
-
-/// How long a body waits for others to be read before it.
-const ROOM_WITHIN: Duration = Duration::from_secs(5);
-
-/// Room for bodies on their way in. What is promised to be short takes little of it.
-#[derive(Debug)]
-pub(crate) struct Room(Arc<Semaphore>);
-
-impl Room {
-    pub(crate) fn new() -> Room {
-        Room(Arc::new(Semaphore::new(BODIES_MAX_KIB)))
-    }
-}
-
 /// A JSON body.
 pub(crate) struct Body<T>(pub(crate) T);
 
@@ -54,7 +41,7 @@ pub(crate) struct Query<T>(pub(crate) T);
 /// What a URL names.
 pub(crate) struct Named<T>(pub(crate) T);
 
-impl<T: DeserializeOwned> FromRequest<Arc<App>> for Body<T> {
+impl<T: DeserializeOwned + Send + 'static> FromRequest<Arc<App>> for Body<T> {
     type Rejection = Oops;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Body<T>, Oops> {
@@ -63,7 +50,7 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Body<T> {
 }
 
 /// Returns a body of at most `max` bytes, which must be JSON.
-pub(crate) async fn read_json<T: DeserializeOwned>(
+pub(crate) async fn read_json<T: DeserializeOwned + Send + 'static>(
     app: &App,
     request: Request,
     max: usize,
@@ -71,12 +58,13 @@ pub(crate) async fn read_json<T: DeserializeOwned>(
     if !is_json(request.headers()) {
         return Err(Oops::not_json());
     }
-    understand(&read(app, request, max).await?)
+    let (bytes, _taken) = gathered(app, request, max, max, Plain::default()).await?;
+    understood(bytes).await
 }
 
 /// Returns a body that must be JSON, and in which there is a text of at most `max` bytes, however they are
 /// written. No more of it is kept than such a text takes.
-pub(crate) async fn read_text<T: DeserializeOwned>(
+pub(crate) async fn read_text<T: DeserializeOwned + Send + 'static>(
     app: &App,
     request: Request,
     max: usize,
@@ -85,27 +73,91 @@ pub(crate) async fn read_text<T: DeserializeOwned>(
         return Err(Oops::not_json());
     }
     let most = ESCAPED * max + BESIDES;
+    let (bytes, _taken) = gathered(app, request, max, most, Letters::default()).await?;
+    understood(bytes).await
+}
+
+/// Returns the whole body, if it has `max` bytes at most. One that says it is longer is not begun with.
+pub(crate) async fn read(app: &App, request: Request, max: usize) -> Result<Vec<u8>, Oops> {
+    Ok(gathered(app, request, max, max, Plain::default()).await?.0)
+}
+
+/// Returns a body in which there are `max` bytes at most by this `measure`, and not more than `most` in any
+/// case, with the room that it takes.
+async fn gathered(
+    app: &App,
+    request: Request,
+    max: usize,
+    most: usize,
+    measure: impl Measure,
+) -> Result<(Vec<u8>, Taken), Oops> {
     let length = length_of(request.headers());
     if length.is_some_and(|length| length > most) {
         return Err(too_long(max));
     }
-    let _room = make_room(&app.room, length.unwrap_or(most)).await?;
-    let gathered = timeout(BODY_WITHIN, gather(request.into_body(), max)).await;
-    understand(&gathered.map_err(|_| too_slow())??)
+    let who = account(&request);
+    let mut taken = app.room.enter(&who, length.unwrap_or(most)).await?;
+    let gathering = gather(request.into_body(), max, measure, &mut taken);
+    let bytes = timeout(BODY_WITHIN, gathering).await.map_err(|_| too_slow())??;
+    Ok((bytes, taken))
 }
 
-/// Returns the whole body, unless there are more letters in it than a text of `max` bytes takes.
-async fn gather(mut body: axum::body::Body, max: usize) -> Result<Vec<u8>, Oops> {
-    let (mut bytes, mut letters) = (Vec::new(), Letters::default());
+/// Returns the whole body, unless there is more in it than `max` bytes by this `measure`.
+async fn gather(
+    mut body: axum::body::Body,
+    max: usize,
+    mut measure: impl Measure,
+    taken: &mut Taken,
+) -> Result<Vec<u8>, Oops> {
+    let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| Oops::bad_request("the body broke off"))?;
         let Ok(data) = frame.into_data() else { continue };
-        if letters.count(&data) > max + BESIDES {
+        if measure.count(&data) > max + measure.besides() {
             return Err(too_long(max));
         }
+        taken.more(data.len()).await?;
         bytes.extend_from_slice(&data);
     }
     Ok(bytes)
+}
+
+/// Returns on whose account a body is read. Agents of a project have one together, as one of them may launch
+/// many.
+fn account(request: &Request) -> String {
+    let extensions = request.extensions();
+    match extensions.get::<Caller>().map(|caller| &caller.0) {
+        Some(Principal::Operator | Principal::Browser { .. }) => "the person".to_owned(),
+        Some(Principal::Token { id, .. }) => id.to_string(),
+        Some(Principal::Agent { project, .. }) => format!("agents of {project}"),
+        Some(Principal::Nobody) | None => {
+            extensions.get::<Arc<Connection>>().map_or_else(String::new, |it| it.from())
+        }
+    }
+}
+
+/// How long a body is, as it comes.
+trait Measure {
+    /// Returns how long all is that has come so far, of which these bytes are the latest.
+    fn count(&mut self, bytes: &[u8]) -> usize;
+
+    /// How long all else may be that is measured with it.
+    fn besides(&self) -> usize;
+}
+
+/// By its bytes.
+#[derive(Debug, Default)]
+struct Plain(usize);
+
+impl Measure for Plain {
+    fn count(&mut self, bytes: &[u8]) -> usize {
+        self.0 += bytes.len();
+        self.0
+    }
+
+    fn besides(&self) -> usize {
+        0
+    }
 }
 
 /// Counts how long what is written in JSON is at least.
@@ -116,8 +168,7 @@ struct Letters {
     escaped: Option<u8>,
 }
 
-impl Letters {
-    /// Returns how long all is that was written so far.
+impl Measure for Letters {
     fn count(&mut self, bytes: &[u8]) -> usize {
         for byte in bytes {
             self.escaped = match (self.escaped, byte) {
@@ -132,6 +183,19 @@ impl Letters {
         }
         self.count
     }
+
+    fn besides(&self) -> usize {
+        BESIDES
+    }
+}
+
+/// Returns what a body says. A long one takes a while, and others are not to wait meanwhile.
+async fn understood<T: DeserializeOwned + Send + 'static>(bytes: Vec<u8>) -> Result<T, Oops> {
+    if bytes.len() <= SHORT_MAX {
+        return understand(&bytes);
+    }
+    let read = spawn_blocking(move || understand(&bytes)).await;
+    read.map_err(|error| Oops::internal("json", &error))?
 }
 
 fn understand<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Oops> {
@@ -171,22 +235,6 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Named<T
     }
 }
 
-/// Returns the whole body, if it has `max` bytes at most. One that says it is longer is not begun with.
-pub(crate) async fn read(app: &App, request: Request, max: usize) -> Result<Bytes, Oops> {
-    let length = length_of(request.headers());
-    if length.is_some_and(|length| length > max) {
-        return Err(too_long(max));
-    }
-    let _room = make_room(&app.room, length.unwrap_or(max)).await?;
-    let body = Limited::new(request.into_body(), max);
-    match timeout(BODY_WITHIN, body.collect()).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long(max)),
-        Ok(Err(_)) => Err(Oops::bad_request("the body broke off")),
-        Err(_) => Err(too_slow()),
-    }
-}
-
 /// Returns how long the body says that it is.
 fn length_of(headers: &HeaderMap) -> Option<usize> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
@@ -195,13 +243,6 @@ fn length_of(headers: &HeaderMap) -> Option<usize> {
 fn too_slow() -> Oops {
     let detail = format!("the body did not come within {} s", BODY_WITHIN.as_secs());
     Oops::new(StatusCode::REQUEST_TIMEOUT, "too-slow", detail).and_close()
-}
-
-/// Waits until there is room for a body of so many bytes.
-async fn make_room(room: &Room, bytes: usize) -> Result<OwnedSemaphorePermit, Oops> {
-    let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
-    let made = timeout(ROOM_WITHIN, room.0.clone().acquire_many_owned(kib)).await;
-    made.ok().and_then(Result::ok).ok_or_else(Oops::crowded)
 }
 
 /// Returns what a framework says of a `what` that does not fit, without how it found out.

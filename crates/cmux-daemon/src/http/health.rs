@@ -60,20 +60,25 @@ pub(crate) async fn show(
     State(app): State<Arc<App>>,
     Extension(connection): Extension<Arc<Connection>>,
 ) -> Response {
-    let (store, tmux) = tokio::join!(written(&app), tmux(&app));
-    let parts = [kernel(&app), store, tmux, router(&app), pages::health()];
-    let healthy = parts.iter().all(|part| part.why.is_none());
-    let is_near = connection.is_near();
-    let [kernel, store, tmux, router, frontend] = parts.map(|part| match part.why {
-        Some(_) if !is_near => Part::degraded(FAR),
-        Some(_) | None => part,
-    });
-    let (status, condition) = match healthy {
-        true => (StatusCode::OK, Condition::Healthy),
-        false => (StatusCode::SERVICE_UNAVAILABLE, Condition::Degraded),
+    let health = assess(&app, true).await;
+    let status = match health.status {
+        Condition::Healthy => StatusCode::OK,
+        Condition::Degraded => StatusCode::SERVICE_UNAVAILABLE,
     };
-    let health = Health {
-        status: condition,
+    let health = if connection.is_near() { health } else { from_afar(health) };
+    (status, Json(health)).into_response()
+}
+
+/// Returns how each part is. Whether a write reaches the disk is only tried if `is_tried`, and else taken from what
+/// the kernel last showed.
+pub(crate) async fn assess(app: &App, is_tried: bool) -> Health {
+    let look = async { if is_tried { written(app).await } else { store(app) } };
+    let (store, tmux) = tokio::join!(look, tmux(app));
+    let (kernel, router, frontend) = (kernel(app), router(app), pages::health());
+    let parts = [&kernel, &store, &tmux, &router, &frontend];
+    let is_healthy = parts.iter().all(|part| part.why.is_none());
+    Health {
+        status: if is_healthy { Condition::Healthy } else { Condition::Degraded },
         api: Condition::Healthy,
         frontend,
         store,
@@ -82,8 +87,24 @@ pub(crate) async fn show(
         kernel,
         version: app.facts.version.clone(),
         timestamp: Time::from_millis(clock::wall().0),
+    }
+}
+
+/// Returns the same without what is not for other machines.
+fn from_afar(health: Health) -> Health {
+    let told = |part: Part| match part.why {
+        Some(_) => Part::degraded(FAR),
+        None => part,
     };
-    (status, Json(health)).into_response()
+    let Health { frontend, store, tmux, router, kernel, .. } = health;
+    Health {
+        frontend: told(frontend),
+        store: told(store),
+        tmux: told(tmux),
+        router: told(router),
+        kernel: told(kernel),
+        ..health
+    }
 }
 
 /// Returns how the kernel is, from what it last showed.

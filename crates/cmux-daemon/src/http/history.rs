@@ -1,27 +1,28 @@
 //! An agent's history over HTTP: what was said to it and by it, and the turns that it took.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use cmux_core::agent::Agent;
 use cmux_core::id::AgentId;
 use cmux_core::message::Message;
 use cmux_core::principal::Principal;
-use cmux_store::events::{self, Filter as EventFilter, Row};
+use cmux_core::time::Timestamp;
+use cmux_core::turn::{Turn, TurnEnd};
 use cmux_store::messages::{self, Filter};
-use cmux_store::{StoreError, View};
-use cmux_wire::message::{History, Moment, Turn};
+use cmux_store::{StoreError, View, deliveries, turns, usage};
+use cmux_wire::message::{History, Moment};
 use cmux_wire::project;
 use cmux_wire::time::Time;
+use cmux_wire::turn as wire;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::http::App;
-use crate::http::agents::{Where, find};
+use crate::http::agents::{Where, find, say_usage};
 use crate::http::extract::{Named, Query};
 use crate::http::gate::Caller;
 use crate::http::messages::listed;
@@ -30,11 +31,8 @@ use crate::http::problem::Oops;
 /// How many messages a page has.
 const PAGE: u32 = 50;
 
-/// How many of an agent's newest hooks are looked through for its turns.
-const HOOKS_MAX: u32 = 1000;
-
-/// How many tools of a turn are named.
-const TOOLS_MAX: usize = 100;
+/// How many turns a page has at most.
+const TURNS_MAX: u32 = 200;
 
 /// How a cursor looks: the place of the last message, and when that was sent.
 const CURSOR: &str = "^[0-9]{1,18}-[0-9]{1,15}$";
@@ -66,19 +64,24 @@ pub(crate) async fn show(
 ) -> Result<Json<History>, Oops> {
     let before = wanted.cursor.as_deref().map(parse).transpose()?;
     let agent = find(&app, &caller, &name, &Where { project: wanted.project }).await?;
+    require_own(&caller, &agent, "history")?;
+    app.read(move |view| read(view, agent.id, before)).await.map(Json)
+}
+
+/// Refuses what is of another agent to an agent.
+pub(crate) fn require_own(caller: &Caller, agent: &Agent, what: &str) -> Result<(), Oops> {
     match &caller.0 {
         Principal::Agent { agent: own, .. } if *own != agent.id => {
             let detail =
-                format!("an agent may see its own history, and not that of `{}`", agent.name);
-            return Err(Oops::new(StatusCode::FORBIDDEN, "not-allowed", detail));
+                format!("an agent may see its own {what}, and not that of `{}`", agent.name);
+            Err(Oops::new(StatusCode::FORBIDDEN, "not-allowed", detail))
         }
         Principal::Agent { .. }
         | Principal::Operator
         | Principal::Browser { .. }
         | Principal::Token { .. }
-        | Principal::Nobody => {}
+        | Principal::Nobody => Ok(()),
     }
-    app.read(move |view| read(view, agent.id, before)).await.map(Json)
 }
 
 fn parse(cursor: &str) -> Result<Before, Oops> {
@@ -95,16 +98,12 @@ fn read(view: View<'_>, agent: AgentId, before: Option<Before>) -> Result<Histor
     let last = mail.last().filter(|_| is_full).map(|last| (last.seq, last.created_at.0));
     let until_ms = before.map_or(i64::MAX, |before| before.ms);
     let from_ms = last.map_or(i64::MIN, |(_, ms)| ms);
-    let is_of_page = |turn: &Turn| (from_ms..until_ms).contains(&turn.began_at.millis());
-    let hooks = EventFilter {
-        agent: Some(agent.to_string()),
-        kind: Some("hook.received".to_owned()),
-        ..EventFilter::default()
-    };
-    let turns = turns(&events::newest(view, HOOKS_MAX, &hooks)?);
+    let (from, until) = (Timestamp(from_ms), Timestamp(until_ms));
+    let turns = turns::between(view, agent, from, until, TURNS_MAX)?;
+    let turns = turns.iter().map(|turn| say(view, turn)).collect::<Result<Vec<_>, _>>()?;
     let mut history: Vec<Moment> =
         listed(view, mail)?.into_iter().map(|it| Moment::Message(Box::new(it))).collect();
-    history.extend(turns.into_iter().filter(is_of_page).map(Moment::Turn));
+    history.extend(turns.into_iter().map(|turn| Moment::Turn(Box::new(turn))));
     history.sort_by_key(|moment| Reverse(at(moment)));
     Ok(History { history, next: last.map(|(seq, ms)| format!("{seq}-{}", ms.max(0))) })
 }
@@ -129,82 +128,46 @@ fn mail(view: View<'_>, agent: AgentId, before: Option<i64>) -> Result<Vec<Messa
     Ok(mail)
 }
 
-/// Returns the turns that hooks tell of, as far as they do.
-fn turns(hooks: &[Row]) -> Vec<Turn> {
-    let mut turns: BTreeMap<String, Turn> = BTreeMap::new();
-    for row in hooks {
-        let Ok(data) = serde_json::from_str::<Value>(&row.data) else { continue };
-        let Some(id) = data["turn"].as_str() else { continue };
-        let at = Time::from_millis(row.at.0);
-        let turn = turns.entry(id.to_owned()).or_insert_with(|| Turn {
-            id: id.to_owned(),
-            run: row.run.clone(),
-            began_at: at,
-            ended_at: None,
-            tools: Vec::new(),
-        });
-        match data["means"].as_str().unwrap_or_default() {
-            "turn_ended" | "turn_failed" | "limited" | "session_ended" => turn.ended_at = Some(at),
-            "tool_began" if turn.tools.len() < TOOLS_MAX => {
-                turn.tools.extend(data["tool"].as_str().map(ToOwned::to_owned));
-            }
-            _ => {}
-        }
+/// Returns a turn as clients see it.
+fn say(view: View<'_>, turn: &Turn) -> Result<wire::Turn, StoreError> {
+    let mut messages = Vec::new();
+    for delivery in &turn.deliveries {
+        let found = deliveries::find(view, *delivery)?;
+        messages.extend(found.into_iter().flat_map(|it| it.messages).map(|id| id.to_string()));
     }
-    turns.into_values().collect()
+    Ok(wire::Turn {
+        id: turn.id.to_string(),
+        run: Some(turn.run.to_string()),
+        began_at: Time::from_millis(turn.began_at.0),
+        ended_at: turn.end.map(|end| Time::from_millis(end.at.0)),
+        how: turn.end.map(|end| say_end(end.how)),
+        messages,
+        tools: turn.tools.clone(),
+        calls: turn.calls,
+        usage: say_usage(usage::of_turn(view, turn)?),
+    })
+}
+
+fn say_end(how: TurnEnd) -> wire::TurnEnd {
+    match how {
+        TurnEnd::Done => wire::TurnEnd::Done,
+        TurnEnd::Failed => wire::TurnEnd::Failed,
+        TurnEnd::Limited => wire::TurnEnd::Limited,
+        TurnEnd::Interrupted => wire::TurnEnd::Interrupted,
+        TurnEnd::Left => wire::TurnEnd::Left,
+        TurnEnd::Died => wire::TurnEnd::Died,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use cmux_core::id::EventId;
-    use cmux_core::time::Timestamp;
-    use serde_json::json;
-
     use super::*;
-
-    #[test]
-    fn a_turn_is_put_together_from_what_hooks_tell() {
-        let hooks = [
-            hook(1, &json!({"means": "session_began", "turn": null})),
-            hook(2, &json!({"means": "prompted", "turn": "trn_1"})),
-            hook(3, &json!({"means": "tool_began", "turn": "trn_1", "tool": "Bash"})),
-            hook(4, &json!({"means": "tool_ended", "turn": "trn_1", "tool": "Bash"})),
-            hook(5, &json!({"means": "turn_ended", "turn": "trn_1"})),
-            hook(6, &json!({"means": "prompted", "turn": "trn_2"})),
-        ];
-        let turns = turns(&hooks);
-        let told: Vec<_> = turns
-            .iter()
-            .map(|it| (it.id.as_str(), it.began_at.millis(), it.ended_at.map(Time::millis)))
-            .collect();
-        assert_eq!(told, [("trn_1", 2, Some(5)), ("trn_2", 6, None)]);
-        assert_eq!(turns[0].tools, ["Bash"]);
-    }
 
     #[test]
     fn only_what_a_page_gave_is_a_cursor() {
         assert_eq!(parse("7-1763240400007").unwrap(), Before { place: 7, ms: 1_763_240_400_007 });
         for bad in ["", "7", "7-", "-7", "7-7-7", "+7-1", "99999999999999999999-1"] {
             assert!(parse(bad).is_err(), "{bad}");
-        }
-    }
-
-    fn hook(at: i64, data: &Value) -> Row {
-        Row {
-            id: EventId(at),
-            v: 1,
-            at: Timestamp(at),
-            kind: "hook.received".to_owned(),
-            project: None,
-            agent: None,
-            run: None,
-            subject: None,
-            cause: None,
-            actor: "cmux".to_owned(),
-            data: data.to_string(),
-            payload: None,
-            prev: [0; 32],
-            hash: [0; 32],
         }
     }
 }

@@ -84,8 +84,8 @@ fn understand(new: NewHook, age: Duration) -> Result<Hook, String> {
     let claim = claim.as_ref().map(claimed).transpose()?;
     let understood = read(shape, &event, &payload);
     // A prompt that was held back is none.
-    let is_blocked = claim.is_some_and(|claim| claim.outcome == ClaimOutcome::Blocked);
-    let is_held_back = is_blocked && understood.means == Meaning::Prompted;
+    let is_stopped = claim.is_some_and(|claim| claim.outcome.is_held_back());
+    let is_held_back = is_stopped && understood.means == Meaning::Prompted;
     let means = if is_held_back { Meaning::Notice } else { understood.means };
     Ok(Hook {
         id,
@@ -104,6 +104,7 @@ fn claimed(claim: &wire::HookClaim) -> Result<HookClaim, String> {
     let outcome = match claim.outcome {
         wire::ClaimOutcome::Claimed => ClaimOutcome::Claimed,
         wire::ClaimOutcome::Again => ClaimOutcome::Again,
+        wire::ClaimOutcome::Second => ClaimOutcome::Second,
         wire::ClaimOutcome::Blocked => ClaimOutcome::Blocked,
     };
     Ok(HookClaim { delivery, outcome })

@@ -11,10 +11,12 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use cmux_core::id::{BadId, MessageId};
+use cmux_core::mail::SENT_MAX;
 use cmux_core::message::{BODY_MAX, Body, Message, MessageKind, NewMessage, TYPED_MAX};
-use cmux_core::principal::{Denial, Need, Principal};
+use cmux_core::principal::{Need, Principal};
 use cmux_core::report::{Answer, Ask, Refused, Report};
-use cmux_store::{agents, messages};
+use cmux_core::time::Timestamp;
+use cmux_store::messages;
 use cmux_wire::message as wire;
 use tokio::time::{Instant, timeout_at};
 
@@ -24,7 +26,9 @@ use crate::http::gate::Caller;
 use crate::http::messages::address::Reader;
 use crate::http::problem::Oops;
 use crate::http::sessions::unexpected;
+use crate::inbox::since_boot;
 use crate::kernel::Denied;
+use crate::turnstile::Turnstile;
 
 pub(crate) use self::list::{Wanted, list};
 pub(crate) use self::say::{in_full, listed};
@@ -49,10 +53,8 @@ pub(crate) async fn send(
         None => None,
     };
     let Reader { project, to } = address::reader(&app, &caller, &new, answered.as_ref()).await?;
-    if let Some(agent) = to.agent().filter(|_| new.interrupt) {
-        let above = app.read(move |view| agents::above(view, agent)).await?;
-        let name = to.name();
-        caller.0.may_tend(&above).map_err(|denial| may_not_interrupt(denial, &caller.0, name))?;
+    if new.interrupt {
+        address::may_interrupt(&app, &caller, &to).await?;
     }
     let kind = kind_of(&caller.0, new.kind, answered.is_some())?;
     let from = address::sender(&app, &caller, &project).await?;
@@ -62,6 +64,7 @@ pub(crate) async fn send(
     let interrupt = new.interrupt;
     let new = NewMessage { project, from, to, kind, body, reply_to, interrupt, key, ttl };
     new.check().map_err(|bad| Denied::Refused(bad.into()))?;
+    require_room(&app.turnstile, &caller.0, new.body.bytes, since_boot())?;
     let (message, created) = ask(&app, &caller, Ask::SendMessage { new: Box::new(new) }).await?;
     let status = if created { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(message)))
@@ -199,22 +202,6 @@ fn hear_kind(kind: wire::MessageKind) -> MessageKind {
     }
 }
 
-fn may_not_interrupt(denial: Denial, who: &Principal, name: &str) -> Oops {
-    match who {
-        Principal::Agent { .. } => {
-            let detail = format!(
-                "an agent may interrupt those that it launched, and `{name}` is not one of them: without \
-                 `interrupt`, the message waits until `{name}` is idle"
-            );
-            Oops::new(StatusCode::FORBIDDEN, "not-allowed", detail)
-        }
-        Principal::Operator
-        | Principal::Browser { .. }
-        | Principal::Token { .. }
-        | Principal::Nobody => Oops::denied(denial, who, Need::Operate),
-    }
-}
-
 /// Returns the key that a header says.
 fn key_in(headers: &HeaderMap) -> Result<Option<String>, Oops> {
     let mut all = headers.get_all(KEY_HEADER).iter();
@@ -235,6 +222,33 @@ fn one_key(header: Option<String>, body: Option<String>) -> Result<Option<String
     }
 }
 
+/// Refuses to store more than one sender may send in a while. Agents of a project have one account together, as
+/// one of them may launch many. The person may fill their own disk.
+fn require_room(
+    turnstile: &Turnstile,
+    who: &Principal,
+    bytes: u64,
+    now: Timestamp,
+) -> Result<(), Oops> {
+    let account = match who {
+        Principal::Operator | Principal::Browser { .. } => return Ok(()),
+        Principal::Token { id, .. } => format!("mail of {id}"),
+        Principal::Agent { project, .. } => format!("mail of {project}"),
+        Principal::Nobody => "mail of nobody".to_owned(),
+    };
+    let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
+    let passed = turnstile.pass_many(&account, kib, SENT_MAX, now);
+    passed.map_err(|wait| {
+        let detail = format!(
+            "too much was sent from here: {} MiB at once are taken, and then a GiB a day. Try again in {} s, or \
+             put it into a file, and send its name",
+            SENT_MAX.burst >> 10,
+            wait.as_secs() + 1
+        );
+        Oops::new(StatusCode::TOO_MANY_REQUESTS, "too-much", detail).and_retry(wait)
+    })
+}
+
 /// Returns what a message says, with its length and digest. Of a long one, that takes a while.
 async fn measured(text: String) -> Result<Body, Oops> {
     if text.len() <= TYPED_MAX {
@@ -250,7 +264,35 @@ pub(crate) fn parse(id: &str) -> Result<MessageId, Oops> {
 
 #[cfg(test)]
 mod tests {
+    use cmux_core::id::{AgentId, RunId, TokenId};
+    use cmux_core::project::ProjectId;
+    use cmux_core::token::TokenScope;
+    use ulid::Ulid;
+
     use super::*;
+
+    #[test]
+    fn who_takes_back_what_they_send_does_not_fill_the_disk_with_it() {
+        let agent = |n: u128, root| Principal::Agent {
+            agent: AgentId::new(Ulid::from(n)),
+            run: RunId::new(Ulid::from(n)),
+            project: ProjectId::of(root),
+        };
+        let script =
+            Principal::Token { id: TokenId::new(Ulid::from(1_u128)), scope: TokenScope::Send };
+        let (turnstile, long) = (Turnstile::default(), BODY_MAX as u64);
+        let send = |who: &Principal, at| require_room(&turnstile, who, long, Timestamp(at));
+        let sent = |who: &Principal| (0..).take_while(|_| send(who, 0).is_ok()).count();
+        assert_eq!(sent(&agent(1, "/a")), 25);
+        let refused = send(&agent(2, "/a"), 0).unwrap_err();
+        assert_eq!(refused.slug(), "too-much");
+        let told = refused.detail();
+        assert!(told.contains("256 MiB at once"), "{told}");
+        assert_eq!((sent(&agent(3, "/b")), sent(&script)), (25, 25));
+        assert!((0..1000).all(|_| send(&Principal::Operator, 0).is_ok()));
+        let day_ms = 24 * 60 * 60 * 1000;
+        assert!(send(&agent(2, "/a"), day_ms).is_ok());
+    }
 
     #[test]
     fn a_key_is_said_once() {

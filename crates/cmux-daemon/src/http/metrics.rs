@@ -11,8 +11,10 @@ use axum::http::{HeaderName, StatusCode, header};
 use cmux_core::id::EventId;
 use cmux_core::message::MessageState;
 use cmux_core::time::Timestamp;
+use cmux_core::usage::{Money, Tokens, Usage};
 use cmux_drivers::clock;
 use cmux_store::messages::{self, Numbers};
+use cmux_store::usage;
 use tokio::time::timeout;
 
 use crate::commits::Commits;
@@ -62,6 +64,10 @@ pub(crate) async fn show(State(app): State<Arc<App>>) -> ([(HeaderName, &'static
         // A store that hangs or fails must not hold up the other numbers.
         if let Ok(Ok(numbers)) = numbers {
             page.mail(numbers, clock::wall());
+        }
+        let used = timeout(STORE_WITHIN, awake.readers.read(usage::of_kinds)).await;
+        if let Ok(Ok(used)) = used {
+            page.usage(&used);
         }
         page.tally(&awake.tally);
     }
@@ -151,6 +157,34 @@ impl Page {
         self.value("cmux_mail_unread", &numbers.unread.to_string());
     }
 
+    /// Tells what agents of each kind have used, those that are forgotten, too.
+    fn usage(&mut self, kinds: &[(String, Usage)]) {
+        self.counter("cmux_tokens_total", "Tokens that agents used, by their kind and what for.");
+        for (kind, usage) in kinds {
+            let Tokens { input, output, cache_read, cache_write, .. } = usage.tokens;
+            for (sort, count) in [
+                ("input", input),
+                ("output", output),
+                ("cache_read", cache_read),
+                ("cache_write", cache_write),
+            ] {
+                let name = format!("cmux_tokens_total{{kind=\"{kind}\",type=\"{sort}\"}}");
+                self.value(&name, &count.to_string());
+            }
+        }
+        self.counter("cmux_tokens_unpriced_total", "Those of them whose price is not known.");
+        for (kind, usage) in kinds {
+            let name = format!("cmux_tokens_unpriced_total{{kind=\"{kind}\"}}");
+            self.value(&name, &usage.unpriced.to_string());
+        }
+        self.counter("cmux_cost_dollars_total", "What the others cost.");
+        for (kind, usage) in kinds {
+            let Money(nanos) = usage.cost;
+            let name = format!("cmux_cost_dollars_total{{kind=\"{kind}\"}}");
+            self.value(&name, &format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000));
+        }
+    }
+
     /// Tells what became of mail since the daemon's start.
     fn tally(&mut self, tally: &Tally) {
         let load = |count: &AtomicU64| count.load(Ordering::Relaxed).to_string();
@@ -234,6 +268,23 @@ mod tests {
             [(0, "0"), (100, "0.0001"), (2500, "0.0025"), (1_000_000, "1"), (1_234_567, "1.234567")]
         {
             assert_eq!(micro(us), expected);
+        }
+    }
+
+    #[test]
+    fn what_each_kind_has_used_is_told_by_what_for() {
+        let tokens =
+            Tokens { input: 1, output: 2, cache_read: 3, cache_write: 4, ..Tokens::default() };
+        let usage = Usage { tokens, cost: Money(1_040_276_200), unpriced: 5 };
+        let mut page = Page::default();
+        page.usage(&[("claude".to_owned(), usage)]);
+        for line in [
+            "cmux_tokens_total{kind=\"claude\",type=\"input\"} 1",
+            "cmux_tokens_total{kind=\"claude\",type=\"cache_write\"} 4",
+            "cmux_tokens_unpriced_total{kind=\"claude\"} 5",
+            "cmux_cost_dollars_total{kind=\"claude\"} 1.040276200",
+        ] {
+            assert!(page.text.lines().any(|it| it == line), "{line} in {}", page.text);
         }
     }
 

@@ -136,6 +136,9 @@ fn operation(route: &Route) -> Value {
         "x-cmux-needs": route.need.name(),
         "responses": responses,
     });
+    if route.closed_to_agents {
+        operation["x-cmux-closed-to-agents"] = true.into();
+    }
     if !parameters.is_empty() {
         operation["parameters"] = parameters.into();
     }

@@ -1,12 +1,11 @@
-//! The pages for people, which are part of the program. Nothing in them is secret: what they show, they
-//! ask the API for.
+//! The pages for people who are not in yet, which are part of the program. Nothing in them is secret.
 
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use cmux_wire::health::Part;
 
-/// The files, until there is a dashboard.
-const INDEX: &str = include_str!("../../../../web/plain/index.html");
+use crate::http::dashboard;
+
 const STYLE: &str = include_str!("../../../../web/plain/plain.css");
 const LOGIN: &str = include_str!("../../../../web/plain/login.html");
 const LOGIN_SCRIPT: &str = include_str!("../../../../web/plain/login.js");
@@ -19,10 +18,6 @@ const SVG: &str = "image/svg+xml";
 
 /// A file and its type.
 type File = ([(HeaderName, &'static str); 1], &'static str);
-
-pub(crate) async fn index() -> Html<&'static str> {
-    Html(INDEX)
-}
 
 pub(crate) async fn style() -> File {
     ([(header::CONTENT_TYPE, CSS)], STYLE)
@@ -46,9 +41,12 @@ pub(crate) fn stale() -> Response {
     (StatusCode::GONE, Html(STALE)).into_response()
 }
 
-/// Returns whether the pages are there to be shown.
+/// Returns whether the pages and the dashboard are there to be shown.
 pub(crate) fn health() -> Part {
-    judge(&[INDEX, LOGIN, STALE])
+    match dashboard::trouble() {
+        Some(why) => Part::degraded(why),
+        None => judge(&[LOGIN, STALE]),
+    }
 }
 
 fn judge(pages: &[&str]) -> Part {
@@ -68,7 +66,7 @@ mod tests {
     fn pages_that_are_not_whole_are_told() {
         assert_eq!(health(), Part::healthy());
         for broken in ["", "<!doctype html><html>", "404"] {
-            assert!(judge(&[INDEX, broken]).why.is_some(), "{broken}");
+            assert!(judge(&[LOGIN, broken]).why.is_some(), "{broken}");
         }
     }
 }

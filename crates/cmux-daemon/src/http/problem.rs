@@ -39,6 +39,12 @@ impl Oops {
         Oops { problem, retry_after: None, close: false }
     }
 
+    /// Returns its status, and its name: for those who cannot be told more.
+    pub(crate) fn named(&self) -> (u16, String) {
+        let slug = self.problem.kind.rsplit('/').next().unwrap_or_default();
+        (self.problem.status, slug.to_owned())
+    }
+
     pub(crate) fn bad_request(detail: impl Into<String>) -> Oops {
         Oops::new(StatusCode::BAD_REQUEST, "bad-request", detail)
     }
@@ -135,7 +141,7 @@ impl Oops {
     }
 
     /// Returns the same, with when to come again.
-    fn and_retry(self, after: Duration) -> Oops {
+    pub(crate) fn and_retry(self, after: Duration) -> Oops {
         Oops { retry_after: Some(after), ..self }
     }
 

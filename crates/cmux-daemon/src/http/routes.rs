@@ -2,6 +2,7 @@
 
 use cmux_core::principal::Need;
 use cmux_wire::agent::{self, Agent, Agents, NewAgent, Place, Register};
+use cmux_wire::conversation::Conversation;
 use cmux_wire::daemon::{DaemonStatus, Status, Stopping};
 use cmux_wire::event::Events;
 use cmux_wire::health::Health;
@@ -15,6 +16,7 @@ use cmux_wire::store::{Archive, Audit, Backup, Check, NewArchive, NewBackup};
 use cmux_wire::terminal::Terminal;
 use cmux_wire::token::{self, MadeToken, NewToken, Tokens};
 use cmux_wire::trust::{NewTrust, Trust};
+use cmux_wire::vitals::Vitals;
 use cmux_wire::webhook::WebhookTaken;
 use cmux_wire::who::Whoami;
 use cmux_wire::why::Why;
@@ -22,8 +24,9 @@ use serde_json::Value;
 
 use crate::http::table::{Route, delete, get, post, show_document};
 use crate::http::{
-    agents, events, health, history, hooks, kinds, messages, metrics, pages, projects, register,
-    sessions, status, store, stream, terminal, tokens, trust, webhooks, whoami, why,
+    agents, conversation, dashboard, events, health, history, hooks, kinds, messages, metrics,
+    pages, projects, register, sessions, status, store, stream, terminal, tokens, trust, vitals,
+    webhooks, whoami, why,
 };
 
 /// Returns every route there is.
@@ -77,10 +80,18 @@ fn health_routes() -> Vec<Route> {
 
 fn page_routes() -> Vec<Route> {
     vec![
-        get("/", "showPage", pages::index)
+        get("/", "showPage", dashboard::index)
             .needs(Need::Nothing)
-            .says("The dashboard.")
-            .answers_text(200, "text/html", "A page for people."),
+            .says(
+                "The dashboard. It is also at `/projects`, `/agents`, `/messages`, `/inbox`, `/activity`, \
+                 `/health` and `/settings`, and at whatever is below them.",
+            )
+            .answers_text(200, "text/html", "A page for people.")
+            .answers_nothing(304, "It is the one that was shown before."),
+        get("/assets/{name}", "showAsset", dashboard::asset)
+            .needs(Need::Nothing)
+            .says("One of the files that the dashboard is made of.")
+            .answers_text(200, "*/*", "The file."),
         get("/plain.css", "showStyle", pages::style)
             .needs(Need::Nothing)
             .says("How the page looks.")
@@ -173,6 +184,11 @@ fn daemon_routes() -> Vec<Route> {
             .needs(Need::Read)
             .says("The daemon itself.")
             .answers::<DaemonStatus>(200, "How it is."),
+        get("/api/vitals", "showVitals", vitals::show)
+            .needs(Need::Read)
+            .closed_to_agents()
+            .says("How cmux did over the last hour, in samples. It is not for agents.")
+            .answers::<Vitals>(200, "The samples, oldest first."),
         post("/api/daemon/stop", "stopDaemon", status::stop)
             .needs(Need::Person)
             .says("Stops the daemon.")
@@ -343,7 +359,9 @@ fn view_routes() -> Vec<Route> {
             )
             .answers::<Terminal>(200, "The terminal.")
             .refuses(&[409]),
-        of_agent(get("/api/agents/{id}/terminal/ws", "followTerminal", terminal::follow))
+        get("/api/agents/{id}/terminal/ws", "followTerminal", terminal::follow)
+            .names(agent::id_or_name())
+            .query::<terminal::Following>()
             .needs(Need::Operate)
             .says(
                 "An agent's terminal as a WebSocket: first the screen, then every byte as it comes. A \
@@ -382,6 +400,16 @@ fn mail_routes() -> Vec<Route> {
                  agent may see its own.",
             )
             .answers::<History>(200, "A page of its history."),
+        get("/api/agents/{id}/conversation", "showConversation", conversation::show)
+            .names(agent::id_or_name())
+            .query::<conversation::Wanted>()
+            .needs(Need::Read)
+            .says(
+                "What was said in an agent's present conversation, as its CLI has written it down: the newest, or \
+                 what came before; oldest first. An agent may see its own.",
+            )
+            .answers::<Conversation>(200, "A page of it, or why there is none.")
+            .refuses(&[409]),
     ]
 }
 
@@ -448,15 +476,19 @@ fn log_routes() -> Vec<Route> {
     vec![
         get("/api/events", "listEvents", events::list)
             .needs(Need::Read)
-            .says("The log: the events after `since`, or without it the newest; oldest first.")
+            .says(
+                "The log: the events after `since`, or the newest before `before`, or without either the newest; \
+                 oldest first.",
+            )
             .query::<events::Wanted>()
             .answers::<Events>(200, "A stretch of the log."),
         get("/api/ws", "followEvents", stream::follow)
             .needs(Need::Read)
             .says(
-                "The log as a WebSocket: all events after `since`, then each new one as it comes.",
+                "The log as a WebSocket: all events after `since`, then each new one as it comes; with \
+                 `vitals`, how cmux does as well, which is not for agents.",
             )
-            .query::<events::Wanted>()
+            .query::<stream::Wanted>()
             .answers_nothing(101, "A WebSocket. Each message is an event or a notice.")
             .refuses(&[426]),
     ]

@@ -1,7 +1,8 @@
 //! The daemon over HTTP: how it is, and the end of it.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use axum::Json;
 use axum::extract::State;
@@ -12,16 +13,19 @@ use cmux_core::time::Timestamp;
 use cmux_drivers::home::Home;
 use cmux_drivers::{clock, disk, lock};
 use cmux_store::events::{self, Filter, Row};
-use cmux_store::{StoreError, View, agents, logs, messages, projects, snapshots};
+use cmux_store::messages::{self, Numbers, Waits};
+use cmux_store::{StoreError, View, agents, logs, projects, snapshots};
 use cmux_wire::agent::Agent;
 use cmux_wire::daemon::{DaemonStatus, Notice, Status, Stopping, StoreStatus};
-use cmux_wire::message::MailStatus;
+use cmux_wire::message::{EvidenceCount, MailCounts, MailStatus};
 use cmux_wire::project::Project;
 use cmux_wire::time::Time;
+use cmux_wire::usage::Usage;
 
 use crate::http::gate::Caller;
 use crate::http::problem::Oops;
 use crate::http::{App, health};
+use crate::tally::Tally;
 
 /// How long a person is reminded of what befell the store.
 const NOTICE_DAYS: i64 = 7;
@@ -52,7 +56,7 @@ async fn look(home: &Home) -> Result<Files, Oops> {
     let home = home.clone();
     let looked = tokio::task::spawn_blocking(move || Files {
         guard_pid: lock::holder(&home.guard_lock()).ok().flatten().map(|it| it.process.pid),
-        bytes: [home.database(), home.write_ahead_log()].iter().map(|file| length(file)).sum(),
+        bytes: store_bytes(&home),
         free_bytes: disk::free_bytes(home.root()).unwrap_or(0),
     });
     looked.await.map_err(|error| Oops::internal("files", &error))
@@ -84,17 +88,13 @@ pub(crate) async fn show(
         Ok(glance) => (glance, None),
         Err(oops) => (Glance::default(), Some(oops.detail())),
     };
-    let Glance { head, log, mut projects, mut agents, unread_mail, last_snapshot_at, notices } =
-        glance;
+    let Glance { head, log, mut projects, mut agents, mail, last_snapshot_at, notices } = glance;
     let is_known =
         |project: &str| principal.confined_to().is_none_or(|own| own.to_string() == project);
     projects.retain(|project| is_known(&project.id));
     agents.retain(|agent| is_known(&agent.project));
-    let mail = MailStatus {
-        waiting: agents.iter().map(|agent| agent.queue).sum(),
-        // The person's mail is the person's business.
-        unread: if principal.confined_to().is_some() { 0 } else { unread_mail },
-    };
+    let mail = say_mail(&app, &mail, &agents, principal.confined_to().is_some());
+    let usage = agents.iter().fold(Usage::default(), |sum, agent| sum.plus(agent.usage));
     let trouble = health::store(&app).why.or(unread);
     let files = look(&app.facts.home).await?;
     Ok(Json(Status {
@@ -112,11 +112,45 @@ pub(crate) async fn show(
         projects,
         agents,
         mail,
+        usage,
     }))
 }
 
-fn length(file: &Path) -> u64 {
-    std::fs::metadata(file).map_or(0, |file| file.len())
+/// Returns how the mail of these agents is. Of the person's, and of what became of all of it, one who is
+/// confined to a project is told nothing.
+fn say_mail(app: &App, found: &Numbers, agents: &[Agent], is_confined: bool) -> MailStatus {
+    let is_theirs = |waits: &&Waits| {
+        let id = waits.agent.to_string();
+        agents.iter().any(|agent| agent.id == id)
+    };
+    let oldest = found.agents.iter().filter(is_theirs).map(|waits| waits.oldest).min();
+    let tally = app.awake().filter(|_| !is_confined).map(|awake| &awake.tally);
+    MailStatus {
+        waiting: agents.iter().map(|agent| agent.queue).sum(),
+        oldest_at: oldest.map(|at| Time::from_millis(at.0)),
+        unread: if is_confined { 0 } else { found.unread },
+        counted: tally.map_or_else(MailCounts::default, |tally| say_counts(tally)),
+    }
+}
+
+fn say_counts(tally: &Tally) -> MailCounts {
+    let delivered = tally.delivered().filter(|(_, messages)| *messages > 0);
+    let named = |(evidence, messages): (&str, u64)| EvidenceCount {
+        evidence: evidence.to_owned(),
+        messages,
+    };
+    MailCounts {
+        attempts: tally.attempts.load(Ordering::Relaxed),
+        duplicates_blocked: tally.blocked.load(Ordering::Relaxed),
+        delivered: delivered.map(named).collect(),
+        mean_ms: tally.sum_ms().checked_div(tally.count()),
+    }
+}
+
+/// Returns how long the store is, with what is not yet in its place.
+pub(crate) fn store_bytes(home: &Home) -> u64 {
+    let length = |file: &PathBuf| std::fs::metadata(file).map_or(0, |file| file.len());
+    [home.database(), home.write_ahead_log()].iter().map(length).sum()
 }
 
 /// What one look at the store shows.
@@ -126,7 +160,7 @@ struct Glance {
     log: Option<String>,
     projects: Vec<Project>,
     agents: Vec<Agent>,
-    unread_mail: u64,
+    mail: Numbers,
     last_snapshot_at: Option<Time>,
     notices: Vec<Notice>,
 }
@@ -147,7 +181,7 @@ fn glance(view: View<'_>) -> Result<Glance, StoreError> {
         log: logs::current(view)?.map(|log| log.to_string()),
         projects: projects::all(view)?.iter().map(crate::http::projects::say).collect(),
         agents: all_agents(view)?,
-        unread_mail: messages::load(view, None, None)?.messages,
+        mail: messages::numbers(view)?,
         last_snapshot_at: taken_at,
         notices,
     })

@@ -7,9 +7,13 @@
 //! log from the cursor. So every event after the cursor comes next, whichever way it comes: there is no gap
 //! and nothing comes twice, however slow or late anybody is.
 //!
+//! A client that may know of its own mail alone reads the log itself, too, where a batch tells of mail: whose it
+//! is, only the store knows.
+//!
 //! How far behind a client is does not matter: it holds a batch and no more, and reads at its own pace.
 //! Only one that stops accepting is let go.
 
+use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -17,17 +21,19 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
 use axum::http::StatusCode;
 use axum::response::Response;
 use cmux_core::id::EventId;
 use cmux_core::principal::Principal;
 use cmux_drivers::clock;
-use cmux_store::events::{self, Filter};
+use cmux_store::events::{self as store, Filter};
 use cmux_store::logs;
 use cmux_wire::event::Notice;
 use cmux_wire::stream::FRAME_MAX;
 use futures_util::{SinkExt, StreamExt};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout};
@@ -35,10 +41,11 @@ use tracing::info;
 
 use crate::feed::{Batch, Feed, Place};
 use crate::http::App;
-use crate::http::events::Wanted;
+use crate::http::events;
 use crate::http::extract::Query;
 use crate::http::gate::Caller;
 use crate::http::problem::Oops;
+use crate::http::vitals::{Kept, not_for_agents};
 use crate::serve::closed;
 use crate::tenure::is_let_in;
 
@@ -60,6 +67,33 @@ const LINGER_MAX: Duration = Duration::from_secs(1);
 /// When a client should come back after the daemon has stopped.
 const RETRY_MS: u64 = 1000;
 
+/// Which events are to be told.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Wanted {
+    /// After this one. Without it, those that are yet to come.
+    since: Option<i64>,
+    /// A stream has no end, so this has no effect.
+    #[schemars(range(min = 1, max = 1000))]
+    limit: Option<u32>,
+    project: Option<String>,
+    agent: Option<String>,
+    /// One kind, or all that begin so if it ends with a dot.
+    kind: Option<String>,
+    /// The log that `since` is a place in.
+    log: Option<String>,
+    /// Whether to tell how cmux does, too, every few seconds. It is not for agents.
+    #[serde(default)]
+    vitals: bool,
+}
+
+/// What a client may know of what it asks for.
+struct Asked {
+    wanted: Wanted,
+    filter: Filter,
+    vitals: Option<watch::Receiver<Kept>>,
+}
+
 pub(crate) async fn follow(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -67,13 +101,18 @@ pub(crate) async fn follow(
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Oops> {
     // A stream has no end, but what makes no sense is refused here as it is elsewhere.
-    wanted.limit()?;
+    events::limit(wanted.limit)?;
     let upgrade = upgrade
         .map_err(|why| Oops::new(StatusCode::UPGRADE_REQUIRED, "no-websocket", why.body_text()))?;
-    let wanted = wanted.confined(&caller)?;
+    let Wanted { project, agent, kind, .. } = wanted.clone();
+    let filter = events::filter(&caller, project, agent, kind)?;
+    if wanted.vitals {
+        caller.0.may_watch().map_err(|_| not_for_agents())?;
+    }
+    let vitals = wanted.vitals.then(|| app.pulse.follow());
     let (closing, counted) = (app.ways_out.closing.clone(), app.ways_out.clients.clone());
     let leave = Leave { closing, counted, caller: caller.0 };
-    open(app.feed().await?, wanted, leave, upgrade).await
+    open(app.feed().await?, Asked { wanted, filter, vitals }, leave, upgrade).await
 }
 
 /// What a client needs to know of the end.
@@ -88,12 +127,12 @@ struct Leave {
 /// Answers that the log is about to be told, or why it is not.
 async fn open(
     feed: &Feed,
-    wanted: Wanted,
+    asked: Asked,
     leave: Leave,
     upgrade: WebSocketUpgrade,
 ) -> Result<Response, Oops> {
     let place = feed.enter().ok_or_else(|| too_many(feed.limits.clients_max))?;
-    let found = feed.read(|view| Ok((logs::current(view)?, events::head(view)?.id))).await;
+    let found = feed.read(|view| Ok((logs::current(view)?, store::head(view)?.id))).await;
     let (log, head) = found.map_err(|error| Oops::from(&error))?;
     let log = log.map_or_else(String::new, |log| log.to_string());
     let feed = feed.clone();
@@ -104,8 +143,9 @@ async fn open(
         .write_buffer_size(WRITE_BYTES)
         .max_write_buffer_size(WRITE_BYTES + FRAME_MAX);
     Ok(upgrade.on_upgrade(move |socket| {
-        let (filter, cursor) = (wanted.filter(), head);
-        let telling = Telling { feed, socket, wanted, filter, log, head, cursor, leave, place };
+        let (Asked { wanted, filter, vitals }, cursor) = (asked, head);
+        let telling =
+            Telling { feed, socket, wanted, filter, vitals, log, head, cursor, leave, place };
         telling.tell()
     }))
 }
@@ -121,6 +161,7 @@ struct Telling {
     socket: WebSocket,
     wanted: Wanted,
     filter: Filter,
+    vitals: Option<watch::Receiver<Kept>>,
     log: String,
     /// The newest event when it came.
     head: EventId,
@@ -179,12 +220,15 @@ impl Telling {
                     self.require_let_in().await?;
                     self.say(Message::Ping(Bytes::new())).await?;
                 }
+                sample = sampled(&mut self.vitals) => self.say(Message::Text(sample)).await?,
                 batch = live.recv() => {
                     if batch.as_ref().is_ok_and(|batch| batch.ends_somebody()) {
                         self.require_let_in().await?;
                     }
                     match batch {
-                        Ok(batch) if batch.after <= self.cursor => self.pour(&batch).await?,
+                        Ok(batch) if batch.after <= self.cursor && !self.hides(&batch) => {
+                            self.pour(&batch).await?;
+                        }
                         Ok(_) | Err(RecvError::Lagged(_)) => self.catch_up().await?,
                         // It is held here, so it is never closed.
                         Err(RecvError::Closed) => return Err(Over::Gone),
@@ -195,6 +239,11 @@ impl Telling {
                 }
             }
         }
+    }
+
+    /// Returns whether there may be something in `batch` that only the store knows to be hidden.
+    fn hides(&self, batch: &Batch) -> bool {
+        self.filter.mail_of.is_some() && batch.tells_of_mail()
     }
 
     /// Lets the client go on only if whoever it is would still be let in.
@@ -233,10 +282,10 @@ impl Telling {
             self.require_let_in().await?;
             let (cursor, filter) = (self.cursor, self.filter.clone());
             let found = self.feed.read(move |view| {
-                let archived = events::archived_after(view, cursor)?;
+                let archived = store::archived_after(view, cursor)?;
                 let after = archived.unwrap_or(cursor);
                 let batch = Batch::read(view, after, &filter)?;
-                let newest = events::newest_id(view)?;
+                let newest = store::newest_id(view)?;
                 Ok((archived, batch, newest))
             });
             let (archived, batch, newest) = found.await.map_err(|_| Over::Gone)?;
@@ -338,6 +387,16 @@ impl Telling {
     async fn linger(&mut self) {
         while let Some(Ok(_)) = self.socket.next().await {}
     }
+}
+
+/// Waits for the next sample of how cmux does, for good if none is wanted.
+async fn sampled(vitals: &mut Option<watch::Receiver<Kept>>) -> Utf8Bytes {
+    if let Some(vitals) = vitals
+        && vitals.changed().await.is_ok()
+    {
+        return vitals.borrow_and_update().told.clone();
+    }
+    pending().await
 }
 
 /// Waits until what is said is accepted, or patience ends.

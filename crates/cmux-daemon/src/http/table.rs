@@ -28,6 +28,8 @@ pub(crate) struct Route {
     pub(crate) name: &'static str,
     pub(crate) summary: &'static str,
     pub(crate) need: Need,
+    /// Whether agents are turned away, whatever they may do elsewhere.
+    pub(crate) closed_to_agents: bool,
     pub(crate) query: Option<SchemaOf>,
     /// The pattern of what its path names, if only what fits it can be there.
     pub(crate) named: Option<String>,
@@ -112,6 +114,7 @@ impl Route {
             summary: "",
             // What nobody thought about is for nobody but the person.
             need: Need::Person,
+            closed_to_agents: false,
             query: None,
             named: None,
             cursor: None,
@@ -125,6 +128,10 @@ impl Route {
 
     pub(crate) fn needs(self, need: Need) -> Route {
         Route { need, ..self }
+    }
+
+    pub(crate) fn closed_to_agents(self) -> Route {
+        Route { closed_to_agents: true, ..self }
     }
 
     pub(crate) fn says(self, summary: &'static str) -> Route {

@@ -71,6 +71,22 @@ pub(crate) struct Wanted {
     lines: Option<u32>,
 }
 
+/// How a terminal is followed.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Following {
+    /// The project in which the agent has that name. With an id, it need not be said.
+    #[schemars(regex(pattern = cmux_wire::project::ID))]
+    project: Option<String>,
+    /// For pages, which are not told why a WebSocket was refused: if there is no terminal to follow, it is
+    /// opened and closed, by the code 4000 and the status, and with the problem's name as its reason. And
+    /// before each whole screen a text message `{"size":[columns,rows]}` tells how large it is.
+    told: Option<bool>,
+}
+
+/// The code by which a page is told of a problem with the status 0.
+const TOLD: u16 = 4000;
+
 /// What a client says.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -99,8 +115,7 @@ pub(crate) async fn show(
     Ok(Json(say(&seen, lines)))
 }
 
-/// Returns where an agent's terminal is, with the process and the run that is in it.
-async fn home_of(app: &App, agent: &Agent) -> Result<(House, PaneId, u32, RunId), Oops> {
+async fn home_of(app: &App, agent: &Agent) -> Result<Home, Oops> {
     let none = || {
         let detail = format!("`{}` is {}: it has no terminal now", agent.name, agent.phase.name());
         Oops::new(StatusCode::CONFLICT, "no-terminal", detail)
@@ -157,32 +172,58 @@ pub(crate) async fn follow(
     State(app): State<Arc<App>>,
     caller: Caller,
     Named(name): Named<String>,
-    Query(place): Query<Where>,
+    Query(following): Query<Following>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Oops> {
+    let is_told = following.told == Some(true);
     // What makes no sense is refused here as it is elsewhere.
-    let agent = find(&app, &caller, &name, &place).await?;
+    let agent = find(&app, &caller, &name, &Where { project: following.project }).await?;
     let upgrade = upgrade
         .map_err(|why| Oops::new(StatusCode::UPGRADE_REQUIRED, "no-websocket", why.body_text()))?;
-    let (house, pane, process, run) = home_of(&app, &agent).await?;
-    if house.is_persons() {
-        return Err(unstreamed(&agent));
-    }
-    let stream = Stream::open(house.server(), pane, HISTORY, ANSWER_WITHIN).await;
-    let stream = stream.map_err(|error| unseen(&error))?;
-    let readers = app.awakened().await?.readers.clone();
-    let (closing, counted) = (app.ways_out.closing.clone(), app.ways_out.clients.clone());
     let upgrade = upgrade
         .max_message_size(HEARD_MAX)
         .max_frame_size(HEARD_MAX)
         .write_buffer_size(0)
         .max_write_buffer_size(64 << 20);
+    let (closing, counted) = (app.ways_out.closing.clone(), app.ways_out.clients.clone());
+    let (stream, home) = match begin(&app, &agent).await {
+        Ok(watched) => watched,
+        Err(why) if is_told => {
+            return Ok(upgrade.on_upgrade(move |socket| refuse(socket, why, counted)));
+        }
+        Err(why) => return Err(why),
+    };
+    let readers = app.awakened().await?.readers.clone();
     Ok(upgrade.on_upgrade(move |socket| {
         let may_type = caller.0.may(Need::Person).is_ok();
+        let (house, pane, process, run) = home;
         let typist = Typist { house, pane, process, run, may_type, typed: 0 };
-        let showing = Showing { socket, stream, typist, readers, caller: caller.0, closing };
+        let caller = caller.0;
+        let showing = Showing { socket, stream, typist, readers, caller, closing, is_told };
         showing.show(counted)
     }))
+}
+
+/// Where an agent's terminal is, with the process and the run that is in it.
+type Home = (House, PaneId, u32, RunId);
+
+/// Begins to watch an agent's terminal.
+async fn begin(app: &App, agent: &Agent) -> Result<(Stream, Home), Oops> {
+    let home = home_of(app, agent).await?;
+    let (house, pane, ..) = &home;
+    if house.is_persons() {
+        return Err(unstreamed(agent));
+    }
+    let stream = Stream::open(house.server(), *pane, HISTORY, ANSWER_WITHIN).await;
+    Ok((stream.map_err(|error| unseen(&error))?, home))
+}
+
+/// Says to a page why there is no terminal.
+async fn refuse(mut socket: WebSocket, why: Oops, counted: mpsc::Sender<()>) {
+    let (status, slug) = why.named();
+    let told = CloseFrame { code: TOLD + status, reason: slug.into() };
+    let _ = timeout(ACCEPT_WITHIN, socket.send(Message::Close(Some(told)))).await;
+    drop(counted);
 }
 
 /// One client, being shown a terminal.
@@ -193,6 +234,8 @@ struct Showing {
     readers: Readers,
     caller: Principal,
     closing: watch::Receiver<bool>,
+    /// Whether the size is told before each whole screen.
+    is_told: bool,
 }
 
 impl Showing {
@@ -226,11 +269,24 @@ impl Showing {
     /// Shows what is seen next. Returns why that was the last, if it was.
     async fn tell(&mut self, piece: Piece) -> Option<(u16, String)> {
         let bytes = match piece {
-            Piece::Screen(screen) => whole(&screen),
+            Piece::Screen(screen) => {
+                if self.is_told {
+                    let Size { columns, rows } = screen.size;
+                    let size = format!(r#"{{"size":[{columns},{rows}]}}"#);
+                    if let Some(last) = self.send(Message::Text(size.into())).await {
+                        return Some(last);
+                    }
+                }
+                whole(&screen)
+            }
             Piece::Bytes(bytes) => bytes,
         };
-        let told = self.socket.send(Message::Binary(Bytes::from(bytes)));
-        match timeout(ACCEPT_WITHIN, told).await {
+        self.send(Message::Binary(Bytes::from(bytes))).await
+    }
+
+    /// Sends something. Returns why that was the last, if it was.
+    async fn send(&mut self, message: Message) -> Option<(u16, String)> {
+        match timeout(ACCEPT_WITHIN, self.socket.send(message)).await {
             Ok(Ok(())) => None,
             Ok(Err(_)) => Some((close_code::NORMAL, String::new())),
             Err(_) => Some((close_code::AGAIN, "too slow".to_owned())),

@@ -58,7 +58,7 @@ pub(crate) async fn take(
         project: known.project.clone(),
         content_type: header(header::CONTENT_TYPE.as_str()).map(ToOwned::to_owned),
         digest: Digest::of(&body),
-        body: body.into(),
+        body,
     };
     let actor = Actor::Webhook(source.clone());
     let answer = app.ask(Report::Asked { actor, ask: Ask::TakeWebhook { webhook } }).await?;

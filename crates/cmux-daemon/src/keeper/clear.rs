@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use cmux_core::agent::{Agent, Life, LifeState, Place};
 use cmux_core::id::{AgentId, RunId};
-use cmux_core::screen::Seen;
-use cmux_core::screen::prompt::Composer;
 use cmux_drivers::process::{Process, descendants, with_variable};
 use cmux_drivers::tmux::{TmuxError, pane, visit};
 use rustix::process::Signal;
@@ -13,7 +11,9 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::debug;
 
+use super::desk::Desk;
 use super::house::{ANSWER_WITHIN, House};
+use super::saying::Said;
 use super::watch::Watch;
 
 /// How long a CLI may take to end when it is told to in its own way, and when it gets a signal.
@@ -28,9 +28,9 @@ const KILL_WITHIN: Duration = Duration::from_secs(5);
 
 /// Ends the life that is watched, if it has not ended: asked in its own way, then by signals to all that
 /// came of it. That it has ended is seen by whoever watches.
-pub(super) async fn end(watch: &mut Watch) {
+pub(super) async fn end(watch: &mut Watch, desk: &Desk) {
     watch.is_ending = true;
-    if ask(watch).await && has_ended(watch, LEAVE_WITHIN).await {
+    if ask(watch, desk).await && has_ended(watch, LEAVE_WITHIN).await {
         return;
     }
     let launcher = watch.process;
@@ -53,12 +53,9 @@ async fn has_ended(watch: &Watch, within: Duration) -> bool {
 
 /// Asks a CLI to end in its own way, if it is at its prompt with nothing in it: what a person has typed
 /// there must not be submitted. Returns whether it was asked.
-async fn ask(watch: &mut Watch) -> bool {
+async fn ask(watch: &mut Watch, desk: &Desk) -> bool {
     let Some(exit) = watch.kind.manifest.keys.exit.clone() else { return false };
-    let Ok(screen) = watch.screen().await else { return false };
-    let sight = watch.kind.manifest.eyes.look(&screen, watch.now(), 0);
-    let is_free = sight.seen == Some(Seen::Idle) && !matches!(sight.composer, Composer::Holds(_));
-    is_free && watch.say(&exit, "exit").await
+    watch.say(&exit, "exit", desk).await == Said::Left
 }
 
 /// Sees to it that nothing is left of `run`: no process, and no pane in any of these servers. Returns why

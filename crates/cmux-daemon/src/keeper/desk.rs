@@ -11,8 +11,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cmux_core::agent::Sighting;
 use cmux_core::clock::Clock;
 use cmux_core::id::{AgentId, RunId};
+use cmux_core::price::Prices;
 use cmux_core::project::ProjectId;
 use cmux_core::report::Report;
+use cmux_core::settings::Settings;
 use cmux_core::time::Timestamp;
 use cmux_drivers::claims::Claims;
 use cmux_drivers::clock;
@@ -37,6 +39,8 @@ pub(crate) struct Desk {
     pub(crate) inbox: Inbox,
     pub(crate) readers: Readers,
     pub(crate) kinds: Arc<Shelf>,
+    /// What models cost, where the user knows it better than manifests do.
+    pub(crate) prices: Prices,
     /// The tickets of what is typed.
     pub(crate) claims: Claims,
     /// The clock that the kernel lives by.
@@ -57,6 +61,7 @@ impl Desk {
         inbox: &Inbox,
         readers: &Readers,
         kinds: &Arc<Shelf>,
+        settings: &Settings,
         files_max: Option<u64>,
         clock: Clock,
     ) -> Desk {
@@ -65,6 +70,7 @@ impl Desk {
             inbox: inbox.clone(),
             readers: readers.clone(),
             kinds: kinds.clone(),
+            prices: settings.prices.clone(),
             claims: Claims::at(home.claims()),
             files_max,
             clock,

@@ -4,6 +4,8 @@
 //! pane which of its steps were done.
 
 mod disk;
+mod held;
+mod interrupt;
 mod left;
 mod lock;
 mod posting;
@@ -14,7 +16,7 @@ mod steps;
 use std::time::Duration;
 
 use cmux_core::delivery::{
-    Delivery, DeliveryState, Offer, Offering, Sighted, Step, Ticket, Typing, Unused,
+    Delivery, DeliveryState, Offer, Offering, Person, Sighted, Step, Ticket, Typing, Unused,
 };
 use cmux_core::id::DeliveryId;
 use cmux_core::kind::Channel;
@@ -23,25 +25,24 @@ use cmux_core::report::{Answer, Report};
 use cmux_core::time::Timestamp;
 use cmux_drivers::failpoint;
 use cmux_drivers::tmux::TmuxError;
+use cmux_drivers::typing_lock::is_dialog_near;
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
 pub(super) use self::disk::{Ended, put_away};
 use self::disk::{NotFiled, file};
+use self::held::Held;
 use self::left::Last;
-use self::lock::Lock;
+pub(super) use self::lock::Lock;
 use self::posting::Posts;
 use self::proof::Proof;
 pub(super) use self::proof::Whereabouts;
-use self::sight::Seen;
+pub(crate) use self::proof::transcript_of;
+pub(super) use self::sight::{Seen, second};
 use self::steps::lay;
 use super::desk::Desk;
 use super::watch::Watch;
-
-/// How long to wait for what is in the way to be gone: not long at first, then longer.
-const WAIT_FIRST: Duration = Duration::from_millis(50);
-const WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// How soon to try again what the disk or the kernel would not take.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -58,8 +59,7 @@ pub(super) struct Mail {
     /// Whether nothing is to be given to the agent for now.
     is_paused: bool,
     under_way: Option<UnderWay>,
-    /// What the kernel was last told that mail waits for.
-    held: Option<Waiting>,
+    held: Held,
     /// When to look next.
     at: Option<Instant>,
     /// How often in a row something was in the way.
@@ -71,6 +71,8 @@ pub(super) struct Mail {
     before: Vec<Delivery>,
     /// The last that the store was asked about.
     recalled: Option<Last>,
+    /// Whoever else types in its pane.
+    person: Person,
 }
 
 /// A delivery that is being typed.
@@ -130,7 +132,8 @@ impl Watch {
         self.mail.is_paused = is_paused;
         let id = delivery.id;
         if self.mail.under_way.as_ref().is_none_or(|it| it.delivery.id != id) {
-            self.mail.under_way = Some(UnderWay::new(delivery));
+            let proof = Proof::inherited();
+            self.mail.under_way = Some(UnderWay { proof, ..UnderWay::new(delivery) });
             self.mail.soon(Duration::ZERO);
         }
         if is_recalled {
@@ -162,7 +165,7 @@ impl Watch {
             return;
         }
         if self.starts_by.is_some() {
-            return self.mail.soon(WAIT_MAX);
+            return self.mail.soon(held::WAIT_MAX);
         }
         let mut way = self.mail.under_way.take();
         if let Some(after) = way.as_mut().and_then(|way| self.lock(way, desk)) {
@@ -213,7 +216,8 @@ impl Watch {
         if self.channel == Channel::Api || !(way.is_typing() || way.wants_lock) {
             return None;
         }
-        if way.lock.as_ref().is_some_and(Lock::is_old) {
+        let is_on_its_way = way.typing.is_on_its_way();
+        if way.lock.as_ref().is_some_and(|lock| lock.is_old(is_on_its_way)) {
             way.lock = None;
             return Some(lock::GAP);
         }
@@ -286,7 +290,9 @@ impl Watch {
     /// Empties the prompt of what is left there of the last delivery.
     async fn tidy(&mut self, number: u32, seen: &Seen, desk: &Desk) {
         let Some(last) = self.mail.before.last() else { return };
-        let Some(lock) = Lock::take(&desk.home.typing_lock(&self.run.to_string())) else {
+        let path = desk.home.typing_lock(&self.run.to_string());
+        // It was looked without the lock: the hook of a dialog may have gone on since.
+        let Some(lock) = Lock::take(&path).filter(|_| !is_dialog_near(&path)) else {
             return self.mail.soon(lock::BUSY);
         };
         let token = format!("{}-{}-empty-{number}", last.id, last.attempt);
@@ -342,8 +348,11 @@ impl Watch {
                     }
                 },
                 Step::Tell(again @ Sighted::Again { .. }) => {
-                    way = self.again(way, again, desk).await?;
-                    return Some(way);
+                    return self.recorded(way, again, desk).await;
+                }
+                // Before the key is pressed it must be known that it may have been.
+                Step::Tell(Sighted::Submitted) if self.pace().is_once() => {
+                    return self.recorded(way, Sighted::Submitted, desk).await;
                 }
                 Step::Tell(seen) => self.tell_of(&mut way, seen, desk),
                 Step::Done(seen) => return self.done(way, seen, desk).await,
@@ -373,9 +382,14 @@ impl Watch {
         desk.inbox.tell(Report::DeliverySeen { delivery, attempt, seen });
     }
 
-    /// Has it recorded that a delivery is typed once more, and goes on once it is.
-    async fn again(&mut self, mut way: UnderWay, seen: Sighted, desk: &Desk) -> Option<UnderWay> {
-        debug!(?seen, agent = %self.agent, "it is typed again");
+    /// Has it recorded what was seen of a delivery, and goes on once it is.
+    async fn recorded(
+        &mut self,
+        mut way: UnderWay,
+        seen: Sighted,
+        desk: &Desk,
+    ) -> Option<UnderWay> {
+        debug!(?seen, agent = %self.agent, "what was seen of its mail is recorded");
         let (delivery, attempt) = (way.delivery.id, way.delivery.attempt);
         failpoint::hit("mail.again");
         match desk.inbox.ask(Report::DeliverySeen { delivery, attempt, seen }).await {
@@ -421,26 +435,6 @@ impl Watch {
             self.mail.soon(Duration::ZERO);
         }
         None
-    }
-
-    /// Waits for something to be out of the way.
-    fn wait(&mut self, waiting: Waiting, desk: &Desk) {
-        self.hold(Some(waiting), desk);
-        let pause = WAIT_FIRST.saturating_mul(1 << self.mail.waits.min(5)).min(WAIT_MAX);
-        self.mail.waits += 1;
-        self.mail.soon(pause.max(self.look_apart()));
-    }
-
-    /// Tells the kernel what mail waits for, if that is news.
-    fn hold(&mut self, held: Option<Waiting>, desk: &Desk) {
-        if held.is_none() {
-            self.mail.waits = 0;
-        }
-        if self.mail.held != held {
-            self.mail.held = held;
-            let (agent, run) = (self.agent, self.run);
-            desk.inbox.tell(Report::MailHeld { agent, run, held });
-        }
     }
 }
 

@@ -21,6 +21,7 @@ use cmux_drivers::kinds::Known;
 use cmux_drivers::launch_settings::launch_settings;
 use cmux_drivers::manifest::{Manifest, Place, SessionBy, Start, Started, Told};
 use cmux_drivers::private;
+use cmux_drivers::transcript::is_begun;
 
 use super::desk::{Desk, path};
 
@@ -29,6 +30,10 @@ pub(super) const UNSAID: &str = "unsaid";
 
 /// The file of a run that says how messages get to it, and what is done with one that nobody confirms.
 const MAIL: &str = "mail";
+
+/// The files of a run that say at which port its CLI is to be asked, and by which secret.
+pub(super) const PORT: &str = "port";
+pub(super) const SECRET: &str = "secret";
 
 /// The file of an agent that says what `{settings}` stood for last: it is looked for after a run's end, too.
 pub(super) const SETTINGS_AT: &str = "settings-at";
@@ -117,8 +122,11 @@ pub(super) fn prepare(
         .map_err(|it| it.to_string())?;
     let port = free_port();
     // Whoever watches over it after the daemon's end finds it there.
-    let noted = private::write(&folders.run.join("port"), port.unwrap_or(0).to_string().as_bytes());
-    noted.map_err(|error| error.to_string())?;
+    let opens = URL_SAFE_NO_PAD.encode(chance::<32>()?);
+    for (name, text) in [(PORT, port.unwrap_or(0).to_string()), (SECRET, opens.clone())] {
+        let noted = private::write(&folders.run.join(name), text.as_bytes());
+        noted.map_err(|error| error.to_string())?;
+    }
     let home = env::var("HOME").unwrap_or_default();
     let filled = |session: Option<&str>, place: Place| match place {
         Place::Program => Some(program.display().to_string()),
@@ -133,6 +141,7 @@ pub(super) fn prepare(
         Place::Home => Some(home.clone()),
         Place::State => Some(folders.state.display().to_string()),
         Place::Port => port.map(|port| port.to_string()),
+        Place::Secret => Some(opens.clone()),
         Place::Prompt | Place::Role | Place::Pid => None,
     };
     let (start, session) = session(manifest, agent, &filled);
@@ -210,24 +219,42 @@ fn program(desk: &Desk, known: &Known) -> Result<PathBuf, String> {
 }
 
 /// Returns whether the agent's session begins or goes on, and which it is, if that is known. One of which
-/// the CLI has written nothing cannot be gone on with; if that is not known, it is tried.
+/// the CLI has written nothing cannot be gone on with; if that is not known, it is tried. One that has a name and
+/// in which nothing was said can neither be gone on with nor begun again.
 fn session(
     manifest: &Manifest,
     agent: &Agent,
     filled: &impl Fn(Option<&str>, Place) -> Option<String>,
 ) -> (Start, Option<String>) {
-    let begun = agent.session.as_deref().filter(|session| {
-        let Some(transcript) = &manifest.transcript else { return true };
-        let found = transcript.find(|place| filled(Some(session), place));
-        !matches!(found, Ok(None))
-    });
-    match (begun, manifest.launch.session) {
-        (Some(session), _) if manifest.launch.resume.is_some() => {
-            (Start::Resume, Some(session.to_owned()))
+    let written = agent.session.as_deref().map(|session| {
+        let Some(transcript) = &manifest.transcript else { return Written::Said };
+        match transcript.find(|place| filled(Some(session), place)) {
+            Ok(Some(found)) => match is_begun(transcript.shape, &found.path) {
+                Ok(false) => Written::Named,
+                Ok(true) | Err(_) => Written::Said,
+            },
+            Ok(None) => Written::Nothing,
+            Err(_) => Written::Said,
         }
-        (_, SessionBy::Ours) => (Start::New, agent.session.clone().or_else(uuid)),
+    });
+    let own = agent.session.clone();
+    match (written, manifest.launch.session) {
+        (Some(Written::Said), _) if manifest.launch.resume.is_some() => (Start::Resume, own),
+        (Some(Written::Named), SessionBy::Ours) => (Start::New, uuid()),
+        (Some(Written::Said | Written::Nothing) | None, SessionBy::Ours) => {
+            (Start::New, own.or_else(uuid))
+        }
         (_, SessionBy::Theirs) => (Start::New, None),
     }
+}
+
+/// What a CLI has written down of a session.
+enum Written {
+    Nothing,
+    /// What it is called.
+    Named,
+    /// What was said in it.
+    Said,
 }
 
 /// Returns what the agent has for its environment, besides what every program has.

@@ -56,7 +56,7 @@ pub(super) async fn start(
             watch.hear(sight, now);
             watch.ask_cli(desk);
             watch.decide(desk);
-            watch.say_first(sight).await;
+            watch.say_first(sight, desk).await;
         }
         Step::Wait if now >= starts_by => {
             let screen = Some(told(screen));

@@ -12,6 +12,8 @@ use cmux_drivers::process::{Process, children};
 use cmux_drivers::status::{Reading, State, follow, session_file};
 use tokio::sync::watch;
 
+use super::prepare::{PORT, SECRET};
+
 /// How deep below the launcher the CLI may be that says how it is: some are started by a script.
 const DEEP_MAX: usize = 3;
 
@@ -37,8 +39,11 @@ impl Status {
         match shape {
             StatusShape::ClaudeSession => Status::File { at: at.clone(), state, by: None },
             StatusShape::OpencodeEvents => {
-                let port = fs::read_to_string(run.join("port")).ok();
-                let filled = at.fill(|place| port.clone().filter(|_| place == Place::Port));
+                let noted = |name| fs::read_to_string(run.join(name)).ok();
+                let filled = at.fill(|place| match place == Place::Secret {
+                    true => noted(SECRET),
+                    false => noted(PORT).filter(|_| place == Place::Port),
+                });
                 let Ok(address) = filled else { return Status::Nowhere };
                 let (sender, receiver) = watch::channel(Reading::Absent);
                 tokio::spawn(async move { follow(&address, sender).await });
@@ -107,6 +112,7 @@ fn read_of(at: &Template, state: &Path, process: Process) -> Option<Reading> {
         | Place::Role
         | Place::Name
         | Place::Run
+        | Place::Secret
         | Place::Port => None,
     });
     match session_file(Path::new(&path.ok()?), process) {

@@ -19,21 +19,27 @@ use super::prepare::make_folder;
 /// The file that says which log the tickets belong to. In another one, what was read is not known.
 const LOG: &str = "tickets-log";
 
-/// Has the store know of what was read before it was restored, and clears away what is left behind.
-pub(super) async fn tend(desk: &Desk) {
+/// Has the store know of what was read before it was restored, and clears away what is left behind. Returns
+/// whether it knows: until then nothing may be typed, as it may have been read.
+pub(super) async fn tend(desk: &Desk) -> bool {
     let found = desk.readers.read(|view| Ok((logs::current(view)?, deliveries::open(view)?))).await;
     let (log, open) = match found {
         Ok((Some(log), open)) => (log, open),
-        Ok((None, _)) => return,
+        Ok((None, _)) => return true,
         Err(error) => {
             warn!(%error, "it could not be read what is being typed");
-            return;
+            return false;
         }
     };
-    if let Err(error) = read_back(desk, log).await {
-        warn!(error, "what was read before may be typed again");
+    if let Err(error) = read_back(desk, log, &open).await {
+        warn!(
+            error,
+            "no mail is typed: it is not known what was read before the store was restored"
+        );
+        return false;
     }
     sweep(desk, &open).await;
+    true
 }
 
 /// Clears away tickets and files of mail that nobody needs any more.
@@ -64,7 +70,7 @@ async fn sweep(desk: &Desk, open: &[Delivery]) {
 }
 
 /// Tells the kernel what was read in the life of another log, once.
-async fn read_back(desk: &Desk, log: LogId) -> Result<(), String> {
+async fn read_back(desk: &Desk, log: LogId, open: &[Delivery]) -> Result<(), String> {
     let noted = desk.home.claims().join(LOG);
     let known = match fs::read_to_string(&noted) {
         Err(error) if error.kind() == ErrorKind::NotFound => None,
@@ -74,7 +80,8 @@ async fn read_back(desk: &Desk, log: LogId) -> Result<(), String> {
         return Ok(());
     }
     let claims = desk.claims.clone();
-    let messages = spawn_blocking(move || claims.read_back()).await;
+    let open: Vec<_> = open.iter().map(|delivery| delivery.id).collect();
+    let messages = spawn_blocking(move || claims.read_back(&open)).await;
     let messages = messages.map_err(|it| it.to_string())?.map_err(|it| it.to_string())?;
     if !messages.is_empty() {
         info!(count = messages.len(), "messages were read before this log began");

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use cmux_core::agent::{Agent, Doing, Pid, Place, Sighting};
 use cmux_core::clock::Clock;
-use cmux_core::id::{AgentId, RunId};
+use cmux_core::id::{AgentId, RunId, TurnId};
 use cmux_core::kind::{Channel, Unconfirmed, Witness};
 use cmux_core::limit::{self, Limit};
 use cmux_core::look::Answered;
@@ -32,6 +32,7 @@ use super::prepare::{UNSAID, mail_of};
 use super::starting;
 use super::status::Status;
 use super::telling::{doing_of, how, screen_of, told};
+use super::usage::Ledger;
 
 /// How often the screen is looked at while an agent starts: soon at first, and then less and less often.
 const LOOK_FIRST: Duration = Duration::from_millis(25);
@@ -102,6 +103,10 @@ pub(super) struct Watch {
     /// The limit that its screen tells of.
     limit: Limit,
     clock: Clock,
+    /// How far it was read what it uses.
+    pub(super) ledger: Ledger,
+    /// The turn that it is in, as the kernel knows it.
+    turn: Option<TurnId>,
     /// Whether it was told to end.
     pub(super) is_ending: bool,
 }
@@ -179,6 +184,8 @@ impl Watch {
             cli_gone_at: None,
             limit: Limit::default(),
             clock: desk.clock,
+            ledger: Ledger::default(),
+            turn: agent.talk.turn,
             is_ending: false,
         })
     }
@@ -328,6 +335,10 @@ impl Watch {
         if matches!(doing, Some(Doing::AtPrompt | Doing::Working | Doing::Limited { .. })) {
             self.starts_by = None;
         }
+        if self.told != doing || self.turn != stored.talk.turn {
+            self.turn = stored.talk.turn;
+            self.ledger.soon();
+        }
         if self.told != doing && self.starts_by.is_none() {
             self.look_at = Some(Instant::now() + SETTLE);
         }
@@ -367,7 +378,7 @@ impl Watch {
         }
         self.hear(&sight, now);
         self.decide(desk);
-        self.say_first(&sight).await;
+        self.say_first(&sight, desk).await;
         true
     }
 
@@ -385,6 +396,7 @@ impl Watch {
 
     pub(super) fn tell(&mut self, doing: Doing, rank: u8, desk: &Desk) {
         self.told = Some(doing.clone());
+        self.ledger.soon();
         desk.see(self.agent, self.run, Sighting::Doing { doing, rank });
     }
 

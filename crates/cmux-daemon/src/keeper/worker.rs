@@ -128,6 +128,10 @@ impl Worker {
                     self.deliver().await;
                     false
                 }
+                () = due(self.watch.as_ref().and_then(|watch| watch.ledger.at())) => {
+                    self.read_usage().await;
+                    false
+                }
             };
             if is_over && self.watch.is_none() {
                 break;
@@ -152,7 +156,7 @@ impl Worker {
             Job::Interrupt { run, step } => {
                 if let Some(watch) = self.watch.as_mut().filter(|watch| watch.run == run) {
                     match step.starts_with(FOR_MAIL) {
-                        true => watch.interrupt_for_mail(step, &self.desk).await,
+                        true => watch.interrupt_for_mail(&step, &self.desk).await,
                         false => watch.interrupt(step).await,
                     }
                 }
@@ -298,14 +302,21 @@ impl Worker {
         }
     }
 
+    async fn read_usage(&mut self) {
+        if let Some(watch) = self.watch.as_mut() {
+            watch.read_usage(&self.desk).await;
+        }
+    }
+
     /// Tells that the process has ended, and how. If the whole server has, that is told by whoever
     /// keeps it.
     async fn died(&mut self) -> bool {
-        let Some(watch) = self.watch.take() else { return true };
+        let Some(mut watch) = self.watch.take() else { return true };
         match watch.how_it_ended().await {
             Some(how) => self.desk.see(self.id, watch.run, Sighting::Ended { how }),
             None => debug!(agent = %self.id, "its server is gone"),
         }
+        watch.read_usage_to_the_end(&self.desk).await;
         false
     }
 
@@ -317,7 +328,7 @@ impl Worker {
         }
         match self.watch.as_mut().filter(|watch| watch.run == run) {
             Some(watch) => {
-                clear::end(watch).await;
+                clear::end(watch, &self.desk).await;
             }
             None => {
                 // It is nowhere to be found: what is left of it is cleared away.

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use cmux_core::agent::Sighting;
+use cmux_core::agent::{Pid, Place, Sighting, Tagged};
 use cmux_core::delivery::Sighted;
 use cmux_core::digest::Digest;
 use cmux_core::event::Actor;
-use cmux_core::id::AgentId;
+use cmux_core::id::{AgentId, RunId};
 use cmux_core::mail::SENDER_MAX;
 use cmux_core::message::{Evidence, Message, MessageKind, MessageState, NewMessage, Recipient};
 use cmux_core::phase::Phase;
@@ -15,9 +15,11 @@ use cmux_core::project::ProjectId;
 use cmux_core::report::{Answer, Ask, NewAgent, Refused, Report};
 use cmux_core::webhook::Webhook;
 use cmux_daemon::kernel::Denied;
+use cmux_store::deliveries;
 use cmux_store::messages::{self, Filter};
+use ulid::Ulid;
 
-use crate::house::{House, by, new, new_agent};
+use crate::house::{House, at_prompt, by, new, new_agent};
 
 #[test]
 fn who_sent_what_is_out_of_time_is_told_and_woken() {
@@ -38,6 +40,32 @@ fn who_sent_what_is_out_of_time_is_told_and_woken() {
     check_news(&house.inbox(), &by_person);
     house.pass(Duration::from_mins(5));
     assert_eq!(house.inbox().len(), 1, "once");
+}
+
+#[test]
+fn a_person_s_own_agent_that_is_forgotten_while_it_reads_leaves_nothing_open() {
+    let mut house = House::new();
+    let (agent, run) = (AgentId::new(Ulid::from(70_u128)), RunId::new(Ulid::from(71_u128)));
+    let place = Place { server: "/tmp/tmux/default".to_owned(), pane: "%3".to_owned() };
+    let tagged = Tagged { agent, run, place, process: Pid { pid: 9, start: 1 } };
+    house.ask(Ask::AdoptAgent { new: new_agent("own"), tagged }).unwrap();
+    house.see(agent, run, at_prompt());
+    let (typed, queued) = (house.send(new(agent, "a")), house.send(new(agent, "b")));
+    let made = house.take(agent, run).unwrap();
+    house.sight(&made, Sighted::Submitted);
+    assert_eq!(house.ask(Ask::RemoveAgent { id: agent }), Ok(Answer::Heard));
+    for id in [typed.id, queued.id] {
+        let failed = house.stored(id);
+        assert_eq!(failed.state, MessageState::Failed);
+        let why = failed.reason.unwrap();
+        assert!(why.contains("may have been reading it"), "{why}");
+    }
+    assert_eq!(house.read(deliveries::open), []);
+    // Whoever was at it comes too late.
+    house.sight(&made, Sighted::Used(Evidence::Screen));
+    assert_eq!(house.stored(typed.id).state, MessageState::Failed);
+    house.rebirth();
+    assert_eq!(house.stored(queued.id).state, MessageState::Failed);
 }
 
 #[test]
@@ -105,7 +133,7 @@ fn a_webhook_becomes_mail_to_the_supervisor_of_its_project_or_to_the_person() {
     let mail = mail_of(&house, lead);
     assert_eq!(mail.len(), 2);
     assert_eq!(mail[0].from.actor, Actor::Webhook("hub".to_owned()));
-    assert!(mail[0].body.text.clone().unwrap().ends_with("body 3"));
+    assert!(mail[0].body.text.clone().unwrap().contains("\n> body 3\n"));
     // With two projects, it is not known whose it is.
     house.ask(Ask::AddProject { root: "/b".to_owned(), name: None }).unwrap();
     house.ask(webhook("4", None)).unwrap();

@@ -8,7 +8,7 @@ use cmux_core::id::DeliveryId;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
-use hyper::header::{ACCEPT, CONTENT_TYPE, HOST};
+use hyper::header::{ACCEPT, CONTENT_TYPE};
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ struct Place {
 /// A connection, for as long as this is kept.
 struct Line {
     sender: SendRequest<Full<Bytes>>,
-    host: String,
+    address: Address,
     _connection: JoinSet<()>,
 }
 
@@ -144,7 +144,9 @@ async fn meet(at: &str, session: Option<&str>) -> Result<(Line, Place), String> 
 fn strange(status: StatusCode) -> String {
     match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-            "it wants a password: start the daemon without OPENCODE_SERVER_PASSWORD".to_owned()
+            "it wants another password than the one that cmux gave it: does an OPENCODE_SERVER_PASSWORD of \
+             its own come from its settings?"
+                .to_owned()
         }
         StatusCode::OK => "what is at its port does not answer as OpenCode does".to_owned(),
         other => format!("it answered {other}"),
@@ -182,8 +184,7 @@ impl Line {
             // How it ends is seen by whoever waits for the answer.
             let _ = connection.await;
         });
-        let host = place.address.socket.to_string();
-        Ok(Line { sender, host, _connection: held })
+        Ok(Line { sender, address: place.address.clone(), _connection: held })
     }
 
     fn request(
@@ -193,7 +194,7 @@ impl Line {
         body: &Value,
     ) -> Result<Request<Full<Bytes>>, String> {
         let body = if body.is_null() { String::new() } else { body.to_string() };
-        let request = Request::builder().method(method).uri(path).header(HOST, &self.host);
+        let request = self.address.greet(Request::builder().method(method).uri(path));
         let request =
             request.header(ACCEPT, "application/json").header(CONTENT_TYPE, "application/json");
         request.body(Full::from(body)).map_err(|error| format!("it cannot be asked: {error}"))

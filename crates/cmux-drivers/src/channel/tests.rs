@@ -48,7 +48,7 @@ async fn what_was_certainly_not_taken_is_refused_and_all_else_is_not_known() {
         (Fault::Another, Some("does not answer as OpenCode does")),
         (Fault::Page, Some("does not answer as OpenCode does")),
         (Fault::Garbage, Some("it broke off")),
-        (Fault::Locked, Some("it wants a password")),
+        (Fault::Locked, Some("it wants another password")),
         (Fault::Silent, Some("it does not answer")),
         (Fault::HangUp, Some("it broke off")),
         (Fault::Refuses, Some("it answered 400")),
@@ -291,6 +291,10 @@ fn answer(fault: Fault, head: &str, body: &str, state: &Mutex<State>) -> (&'stat
     let words = head.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
     match (words.split('?').next().unwrap(), fault) {
         (_, Fault::Locked) => ("401 Unauthorized", String::new()),
+        // opencode:s3cret
+        _ if !head.contains("authorization: Basic b3BlbmNvZGU6czNjcmV0") => {
+            ("401 Unauthorized", String::new())
+        }
         (_, Fault::Another) => ("200 OK", "{\"id\":\"other\"}".to_owned()),
         (_, Fault::Page) => ("200 OK", "<html>hello</html>".to_owned()),
         ("GET /session/ses_1", Fault::NoSession) => ("404 Not Found", "{}".to_owned()),
@@ -363,9 +367,13 @@ fn answer_at(path: &Path, answer: Vec<u8>) -> tokio::task::JoinHandle<Vec<u8>> {
 }
 
 fn way_at(port: u16) -> Way {
-    let at = "http://127.0.0.1:{port}/session/{session}/prompt_async";
+    let at = "http://opencode:{secret}@127.0.0.1:{port}/session/{session}/prompt_async";
     let api = Api { shape: ApiShape::OpencodePrompt, at: Template::read(at).unwrap() };
-    Way::of(&api, |place| (place == Place::Port).then(|| port.to_string())).unwrap()
+    let way = Way::of(&api, |place| match place == Place::Secret {
+        true => Some("s3cret".to_owned()),
+        false => (place == Place::Port).then(|| port.to_string()),
+    });
+    way.unwrap()
 }
 
 fn way(shape: ApiShape, at: &str) -> Way {

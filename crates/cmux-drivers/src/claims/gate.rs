@@ -46,6 +46,13 @@ impl Verdict {
     fn blocked(delivery: DeliveryId, why: String) -> Verdict {
         Verdict { delivery, outcome: ClaimOutcome::Blocked, block: Some(why) }
     }
+
+    /// Returns that it is a second copy of what was `taken` before.
+    fn second(id: DeliveryId, taken: &str) -> Verdict {
+        let why =
+            format!("cmux: {id} was {taken} before, and this is a second copy of it. {EMPTY}");
+        Verdict { delivery: id, outcome: ClaimOutcome::Second, block: Some(why) }
+    }
 }
 
 impl Claims {
@@ -85,16 +92,8 @@ impl Claims {
             Err(ClaimError::AlreadyClaimed | ClaimError::Void | ClaimError::Used) if passes => {
                 Some(Verdict::passed(id, ClaimOutcome::Again))
             }
-            Err(ClaimError::AlreadyClaimed) => Some(Verdict::blocked(
-                id,
-                format!(
-                    "cmux: {id} was submitted before, and this is a second copy of it. {EMPTY}"
-                ),
-            )),
-            Err(ClaimError::Used) => Some(Verdict::blocked(
-                id,
-                format!("cmux: {id} was read before, and this is a second copy of it. {EMPTY}"),
-            )),
+            Err(ClaimError::AlreadyClaimed) => Some(Verdict::second(id, "submitted")),
+            Err(ClaimError::Used) => Some(Verdict::second(id, "read")),
             Err(ClaimError::Void) => Some(Verdict::blocked(
                 id,
                 format!("cmux: {id} was taken back before it was submitted. {EMPTY}"),
@@ -196,15 +195,18 @@ mod tests {
 
     #[test]
     fn a_second_copy_goes_no_further_by_whatever_the_first_was_taken() {
-        for (take, why) in [
-            (Take::Claim, "was submitted before"),
-            (Take::Void, "was taken back"),
-            (Take::Settle, "was read before"),
-            (Take::Damage, "could not be claimed"),
+        let (second, blocked) = (ClaimOutcome::Second, ClaimOutcome::Blocked);
+        for (take, why, outcome) in [
+            (Take::Claim, "was submitted before", second),
+            (Take::Void, "was taken back", blocked),
+            (Take::Settle, "was read before", second),
+            (Take::Damage, "could not be claimed", blocked),
         ] {
             let yard = Yard::new(true);
             yard.take(take);
-            let told = yard.let_through(TEXT).unwrap().block.unwrap();
+            let verdict = yard.let_through(TEXT).unwrap();
+            assert_eq!(verdict.outcome, outcome, "{why}");
+            let told = verdict.block.unwrap();
             assert!(told.contains(why), "{told}");
             // Nor with something of a person's.
             let merged = yard.let_through(&format!("{TEXT} and more"));

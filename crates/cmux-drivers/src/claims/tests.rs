@@ -134,7 +134,9 @@ fn what_was_read_is_in_the_ledger_before_its_ticket_goes() {
     claims.lay(&text(1)).unwrap();
     check(&claims, 1, Ok(Claim::Claimed));
     assert_eq!(claims.ledger(30).unwrap(), []);
-    assert_eq!(claims.read_back().unwrap(), text(1).messages);
+    assert_eq!(claims.read_back(&[]).unwrap(), text(1).messages);
+    // What is under way may have been taken in vain.
+    assert_eq!(claims.read_back(&[id(1)]).unwrap(), []);
     for _ in 0..2 {
         claims.settle(&delivery(1), false).unwrap();
         assert_eq!(claims.state(id(1)).unwrap(), Ticket::Absent);
@@ -147,7 +149,7 @@ fn what_was_read_is_in_the_ledger_before_its_ticket_goes() {
     assert!(matches!(late, ClaimError::Used), "{late}");
     let quoted = claims.claim(id(2), run(1), text(1).print, event(9)).unwrap_err();
     assert!(matches!(quoted, ClaimError::NotOurs), "{quoted}");
-    assert_eq!(claims.read_back().unwrap().len(), 4);
+    assert_eq!(claims.read_back(&[id(1), id(2)]).unwrap().len(), 4);
 }
 
 #[test]
@@ -198,6 +200,23 @@ fn what_was_left_behind_is_swept_and_what_is_open_or_new_is_not() {
     // And two hours.
     claims.sweep(&[id(5)], Timestamp(now.0 + 7_200_000)).unwrap();
     assert_eq!(listed(&claims), [&open, "somebody's", &today]);
+}
+
+#[test]
+fn a_copy_is_known_for_as_long_as_its_cli_runs() {
+    let (_folder, claims) = claims();
+    for n in [1, 2] {
+        let process = Process::myself();
+        claims.lay(&TicketText { process, ..text(n) }).unwrap();
+    }
+    claims.void(id(1)).unwrap();
+    claims.settle(&delivery(2), true).unwrap();
+    let a_week_later = Timestamp(clock::wall().0 + 7 * 86_400_000);
+    claims.sweep(&[], a_week_later).unwrap();
+    for (n, expected) in [(1, "cmux has taken it back"), (2, "it was read before")] {
+        let late = claims.claim(id(n), run(1), text(n).print, event(9));
+        assert_eq!(late.unwrap_err().to_string(), expected);
+    }
 }
 
 #[test]

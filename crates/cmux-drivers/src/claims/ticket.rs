@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use cmux_core::delivery::{Delivery, letters_of, print_of};
 use cmux_core::digest::Digest;
 use cmux_core::id::{DeliveryId, MessageId, RunId};
+use cmux_core::kind::{Channel, Unconfirmed};
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 
@@ -34,6 +35,9 @@ pub struct TicketText {
     pub letters: usize,
     /// Whether the CLI's prompt hook can refuse a prompt.
     pub blocks: bool,
+    /// How it gets to the CLI, and what is done with it if nobody confirms it.
+    pub channel: Channel,
+    pub unconfirmed: Unconfirmed,
     pub messages: Vec<MessageId>,
 }
 
@@ -47,18 +51,22 @@ impl TicketText {
             print: print_of(&delivery.text),
             letters: letters_of(&delivery.text),
             blocks,
+            channel: Channel::Paste,
+            unconfirmed: Unconfirmed::Again,
             messages: delivery.messages.clone(),
         }
     }
 
     /// Returns it as it is on the disk. Its last line tells that it is whole.
     pub(super) fn written(&self) -> String {
-        let TicketText { delivery, run, process, print, letters, blocks, messages } = self;
+        let TicketText { delivery, run, process, print, letters, blocks, .. } = self;
         let (Process { pid, start }, print) = (process, print.hex());
+        let (channel, unconfirmed) = (self.channel.name(), self.unconfirmed.name());
+        let messages = &self.messages;
         let messages: String = messages.iter().map(|id| format!(" {id}")).collect();
         format!(
             "{FIRST}\ndelivery {delivery}\nrun {run}\nprocess {pid} {start}\nprint {print} {letters}\n\
-             blocks {blocks}\nmessages{messages}\nend\n"
+             blocks {blocks}\nterms {channel} {unconfirmed}\nmessages{messages}\nend\n"
         )
     }
 
@@ -73,10 +81,23 @@ impl TicketText {
         let (print, letters) = next("print ")?.split_once(' ')?;
         let (print, letters) = (Digest::from_hex(print)?, letters.parse().ok()?);
         let blocks = next("blocks ")?.parse().ok()?;
+        let (channel, unconfirmed) = next("terms ")?.split_once(' ')?;
+        let channel = Channel::ALL.into_iter().find(|it| it.name() == channel)?;
+        let unconfirmed = Unconfirmed::ALL.into_iter().find(|it| it.name() == unconfirmed)?;
         let messages = next("messages")?.split_whitespace().map(|id| id.parse().ok());
         let messages = messages.collect::<Option<Vec<MessageId>>>()?;
         next("end")?;
-        Some(TicketText { delivery, run, process, print, letters, blocks, messages })
+        Some(TicketText {
+            delivery,
+            run,
+            process,
+            print,
+            letters,
+            blocks,
+            channel,
+            unconfirmed,
+            messages,
+        })
     }
 }
 

@@ -95,6 +95,31 @@ fn nothing_is_written_through_what_a_repository_has_laid_there() {
 }
 
 #[test]
+fn a_folder_that_others_may_write_to_is_refused_until_they_may_not() {
+    for (mode, is_refused) in [(0o770, true), (0o703, true), (0o777, true), (0o755, false)] {
+        let root = tempfile::tempdir().unwrap();
+        let mail = root.path().join(".cmux/mail");
+        fs::create_dir_all(&mail).unwrap();
+        fs::set_permissions(&mail, fs::Permissions::from_mode(mode)).unwrap();
+        let written = write(root.path(), id(1), b"body");
+        assert_eq!(written.is_err(), is_refused, "{mode:o}: {written:?}");
+        if let Err(refused) = written {
+            assert!(refused.to_string().contains("`chmod go-w` it"), "{refused}");
+            assert!(!refused.is_passing());
+            assert!(
+                sweep(root.path(), clock::wall()).is_err()
+                    && listed(&root, ".cmux/mail").is_empty()
+            );
+        }
+    }
+    // What cmux makes is its own, whoever may write to the folder around it.
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir(root.path().join(".cmux")).unwrap();
+    fs::set_permissions(root.path().join(".cmux"), fs::Permissions::from_mode(0o775)).unwrap();
+    write(root.path(), id(1), b"body").unwrap();
+}
+
+#[test]
 fn what_has_the_name_of_a_message_is_replaced_and_not_written_to() {
     let out = tempfile::tempdir().unwrap();
     let (precious, hard) = (out.path().join("precious"), out.path().join("hard"));

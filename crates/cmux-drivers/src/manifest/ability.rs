@@ -26,6 +26,7 @@ fn is_told(manifest: &Manifest, ability: Ability) -> bool {
         Ability::Status => manifest.status.is_some(),
         Ability::Title => manifest.eyes.rules.iter().any(|rule| rule.region == Region::Title),
         Ability::Api => manifest.api.is_some(),
+        Ability::Usage => manifest.usage.is_some(),
     }
 }
 

@@ -7,12 +7,12 @@ use cmux_core::kind::{Ability, BadKind, Channel, Permissions, Witness};
 
 use super::{
     Added, Api, ApiShape, Find, HookShape, Hooks, Keys, Launch, Manifest, Paste, Place, SessionBy,
-    Status, StatusShape, Template, Transcript, TranscriptShape, ability, screen,
+    Status, StatusShape, Template, Transcript, TranscriptShape, Usage, ability, prices, screen,
 };
 use crate::config::ConfigError;
 use crate::written::{File, Section};
 
-const ROOT: [&str; 15] = [
+const ROOT: [&str; 17] = [
     "kind",
     "title",
     "witnesses",
@@ -28,6 +28,8 @@ const ROOT: [&str; 15] = [
     "status",
     "api",
     "channel",
+    "usage",
+    "prices",
 ];
 const FIND: [&str; 5] = ["program", "version", "tested", "install", "built_in"];
 const LAUNCH: [&str; 12] = [
@@ -41,11 +43,12 @@ const HOOKS: [&str; 6] = ["shape", "file", "events", "prompt", "blocks", "silent
 const TRANSCRIPT: [&str; 2] = ["shape", "path"];
 const STATUS: [&str; 2] = ["shape", "at"];
 const API: [&str; 2] = ["shape", "at"];
+const USAGE: [&str; 2] = ["shape", "also"];
 
 /// All keys, for a test that sees them explained.
 #[cfg(test)]
-pub(super) const EXPLAINED: [&[&str]; 9] =
-    [&ROOT, &FIND, &LAUNCH, &ADDED, &KEYS, &HOOKS, &TRANSCRIPT, &STATUS, &API];
+pub(super) const EXPLAINED: [&[&str]; 10] =
+    [&ROOT, &FIND, &LAUNCH, &ADDED, &KEYS, &HOOKS, &TRANSCRIPT, &STATUS, &API, &USAGE];
 
 /// The longest wait between a paste and what submits it, in milliseconds.
 const SUBMIT_AFTER_MAX_MS: u64 = 10_000;
@@ -77,6 +80,8 @@ pub fn parse(path: &Path, text: &str) -> Result<Manifest, ConfigError> {
         status: status(&root)?,
         channel: channel(&root, api.is_some())?,
         api,
+        usage: usage(&root)?,
+        prices: prices::read(&root)?,
         witnesses: root.some_of("witnesses", &Witness::ALL, Witness::name)?,
         can: BTreeSet::new(),
         cannot: cannot(&root)?,
@@ -236,6 +241,19 @@ fn api(root: &Section<'_>) -> Result<Option<Api>, ConfigError> {
     Ok(Some(Api { shape, at: template(&section, "at")? }))
 }
 
+fn usage(root: &Section<'_>) -> Result<Option<Usage>, ConfigError> {
+    let Some(section) = root.section("usage", "usage", &USAGE)? else { return Ok(None) };
+    let shape = section.one_of("shape", TranscriptShape::ALL, TranscriptShape::name)?;
+    let shape = shape.ok_or_else(|| section.missing("shape", "whose transcript tells it so"))?;
+    if !root.has("transcript") {
+        return Err(
+            root.wrong("usage", "is read from the transcript, and there is no [transcript]")
+        );
+    }
+    let also = section.has("also").then(|| template(&section, "also")).transpose()?;
+    Ok(Some(Usage { shape, also }))
+}
+
 /// Returns how messages get to it: by its API, if it has one and the manifest does not say otherwise.
 fn channel(root: &Section<'_>, has_api: bool) -> Result<Channel, ConfigError> {
     match root.one_of("channel", &Channel::ALL, Channel::name)? {
@@ -272,8 +290,16 @@ fn template(section: &Section<'_>, key: &str) -> Result<Template, ConfigError> {
     Template::read(&text).map_err(|why| section.wrong(key, format!("is wrong: {why}")))
 }
 
+/// Returns the arguments that are listed at `key`. Everybody on the machine can read those.
 fn templates(section: &Section<'_>, key: &str) -> Result<Vec<Template>, ConfigError> {
-    section.all(key, Template::read)
+    let told = section.all(key, Template::read)?;
+    match told.iter().any(|argument| argument.needs(Place::Secret)) {
+        true => Err(section.wrong(
+            key,
+            "holds `{secret}`, and others on the machine can read arguments: put it into `env`",
+        )),
+        false => Ok(told),
+    }
 }
 
 /// Returns the keys that are listed at `key`, by tmux's names for them.

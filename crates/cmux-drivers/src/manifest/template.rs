@@ -47,10 +47,12 @@ pub enum Place {
     Pid,
     /// A port that is free.
     Port,
+    /// A secret of this run, for what only cmux and the CLI are to open.
+    Secret,
 }
 
 impl Place {
-    pub const ALL: [Place; 15] = [
+    pub const ALL: [Place; 16] = [
         Place::Program,
         Place::Cmux,
         Place::Session,
@@ -66,6 +68,7 @@ impl Place {
         Place::State,
         Place::Pid,
         Place::Port,
+        Place::Secret,
     ];
 
     pub fn name(self) -> &'static str {
@@ -85,6 +88,7 @@ impl Place {
             Place::State => "state",
             Place::Pid => "pid",
             Place::Port => "port",
+            Place::Secret => "secret",
         }
     }
 }

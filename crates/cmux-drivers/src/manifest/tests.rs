@@ -20,6 +20,7 @@ fn what_is_wrong_is_told_with_file_line_and_what_was_meant() {
     check("'{name}']", wrong, ":9: `launch.prompt` must hold `{prompt}`, which is what it tells");
     check("'{name}']", "'{name}']\nprompt = []", ":9: `launch.prompt` must hold `{prompt}`");
     check("'{name}']", "'{name}']\nrole = ['--be']", ":9: `launch.role` must hold `{role}`");
+    check("'{name}'", "'{secret}'", ":8: `launch.command` holds `{secret}`, and others on the");
     check("args = []", "args = 1", ":10: `launch.permissions.args` must be a list of texts");
     check("[launch.ask]", "[launch.env]", ":7: `launch.ask` must be set: what makes it ask");
     check("mark = ['>']", "mark = ['> ']", ":12: `prompt.mark` must hold what stands before");
@@ -188,7 +189,11 @@ fn what_would_not_arrive_as_it_is_becomes_no_argument() {
 
 #[test]
 fn the_guide_explains_every_key_place_and_word() {
-    let keys = read::EXPLAINED.iter().chain(&screen::EXPLAINED).flat_map(|keys| keys.iter());
+    let keys = read::EXPLAINED
+        .iter()
+        .chain(&screen::EXPLAINED)
+        .chain(&prices::EXPLAINED)
+        .flat_map(|keys| keys.iter());
     let places = Place::ALL.map(|place| format!("{{{}}}", place.name()));
     let words = [
         names(HookShape::ALL, HookShape::name),
@@ -203,9 +208,9 @@ fn the_guide_explains_every_key_place_and_word() {
     ];
     let keys = keys.map(|key| (*key).to_owned());
     for word in keys.chain(places).chain(words.concat()) {
-        let is_there = ["`", "`[", "`[launch.", "`[["]
+        let is_there = ["`", "`[", "`[launch.", "`[prices.", "`[["]
             .iter()
-            .zip(["`", "]`", "]`", "]]`"])
+            .zip(["`", "]`", "]`", "]`", "]]`"])
             .any(|(before, after)| GUIDE.contains(&format!("{before}{word}{after}")));
         assert!(is_there, "the guide says nothing of {word}");
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1;
-use hyper::header::{ACCEPT, HOST};
+use hyper::header::ACCEPT;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
@@ -138,8 +138,8 @@ async fn request(
         // How it ends is seen by whoever waits for the answer.
         let _ = connection.await;
     });
-    let request = Request::get(path)
-        .header(HOST, address.socket.to_string())
+    let request = address
+        .greet(Request::get(path))
         .header(ACCEPT, "text/event-stream, application/json")
         .body(Empty::<Bytes>::new())
         .map_err(|_| Silence::Unknown)?;

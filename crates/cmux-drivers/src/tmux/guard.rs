@@ -69,6 +69,19 @@ pub struct Step {
     pub what: What,
 }
 
+/// When a program is told where a paste begins and ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// If it has asked for that.
+    IfAsked,
+    /// In any case.
+    Always,
+}
+
+/// What begins and ends a paste.
+const BEGIN: &[u8] = b"\x1b[200~";
+const END: &[u8] = b"\x1b[201~";
+
 /// What is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
@@ -76,6 +89,7 @@ pub enum What {
     /// already.
     Paste {
         file: PathBuf,
+        ends: Ends,
     },
     Keys(Vec<Key>),
     /// Bytes as a person's terminal sends them. They are not counted among the steps: a person types
@@ -204,19 +218,20 @@ impl Step {
                 Ok(guarded.block(send.then(done)).block(refuse))
             }
             What::Typed(bytes) => {
-                let mut send = Command::new("send-keys").with("-t", target).flag("-H");
-                for byte in bytes {
-                    send = send.word(&format!("{byte:02x}"));
-                }
+                let send = sent(target, bytes);
                 let note = Command::new("set-option").flag("-p").flag("-F").with("-t", target);
                 let note = note.flag(TYPED).word(&format!("#{{T:{}}}", clock.option()));
                 let done = Command::new("display-message").with("-p", "cmux-step done");
                 Ok(guarded.block(send.then(note).then(done)).block(refuse))
             }
-            What::Paste { file } => {
+            What::Paste { file, ends } => {
                 let buffer = format!("cmux-{key}");
-                let paste = Command::new("paste-buffer").flag("-p").flag("-r").flag("-d");
+                let paste = Command::new("paste-buffer").flag("-r").flag("-d");
                 let paste = paste.with("-b", &buffer).with("-t", target);
+                let paste = match ends {
+                    Ends::IfAsked => paste.flag("-p"),
+                    Ends::Always => sent(target, BEGIN).then(paste).then(sent(target, END)),
+                };
                 // Some versions delete another buffer in the place of one that is not there.
                 let discard = Command::new("set-buffer")
                     .with("-b", &buffer)
@@ -317,6 +332,12 @@ impl FromStr for Key {
         };
         key.name().map(|_| key).map_err(|_| bad())
     }
+}
+
+/// Returns the command that sends bytes as they are.
+fn sent(target: &str, bytes: &[u8]) -> Command {
+    let send = Command::new("send-keys").with("-t", target).flag("-H");
+    bytes.iter().fold(send, |send, byte| send.word(&format!("{byte:02x}")))
 }
 
 /// Checks that a file to paste from can be named to tmux, and be read by nobody else.

@@ -2,6 +2,9 @@
 //!
 //! Only a record of a prompt counts that begins with the delivery's own header. What a tool returned, what
 //! the agent said, and what a subagent was told may have the same text in it, and prove nothing.
+//!
+//! Claude Code writes a prompt down when it asks its model, and forgets it again, though not in its transcript,
+//! if it is taken back before the model answers. There, only what was answered has been read.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -18,6 +21,9 @@ use crate::manifest::TranscriptShape;
 /// The longest line that is read, in bytes. A longer one is passed over: nothing that cmux types is.
 const LINE_MAX: u64 = 16 << 20;
 
+/// How much is read in one look, in bytes. What an agent writes has no limit, and others wait meanwhile.
+const LOOK_MAX: u64 = 32 << 20;
+
 /// What a look into a transcript found, and where the next one begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Looked {
@@ -29,14 +35,19 @@ pub struct Looked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Used {
     Yes,
+    /// It was said, and may still be taken back: nothing was answered as yet.
+    Said,
     /// Nothing says so as yet.
     NotYet,
+    /// Nothing says so as far as it was read: there is more than one look takes.
+    Further,
     /// There is no transcript that could say so.
     Unknown,
 }
 
 /// Looks whether a `delivery` was said to an agent, in what its transcript has from the byte `from` on. A
-/// transcript that is shorter than that has begun anew, and is read from its first.
+/// transcript that is shorter than that has begun anew, and is read from its first. It may take a while: no
+/// task of many should wait for it.
 pub fn used(
     shape: TranscriptShape,
     path: &Path,
@@ -57,28 +68,114 @@ pub fn used(
     }
     let mut next = if about.len() < from { 0 } else { from };
     file.seek(SeekFrom::Start(next))?;
-    let (mut reader, mut line, wanted) = (BufReader::new(file), Vec::new(), delivery.to_string());
+    let end = next.saturating_add(LOOK_MAX);
+    let (mut reader, mut line) = (BufReader::new(file), Vec::new());
+    let mut search = Search::of(shape, delivery);
     loop {
+        if next > end - LINE_MAX {
+            return Ok(search.unanswered(Looked { used: Used::Further, next }));
+        }
         line.clear();
         let length = reader.by_ref().take(LINE_MAX).read_until(b'\n', &mut line)?;
         let is_whole = line.last() == Some(&b'\n');
         if is_whole {
+            let at = next;
             next += length as u64;
-            let text = str::from_utf8(&line).unwrap_or_default();
-            if text.contains(&wanted) && tells(shape, text, delivery) {
+            if search.is_over(str::from_utf8(&line).unwrap_or_default(), at) {
                 return Ok(Looked { used: Used::Yes, next });
             }
         } else if length as u64 == LINE_MAX {
-            next += length as u64 + skip_line(&mut reader)?;
+            next += length as u64;
+            next += skip_line(&mut reader.by_ref().take(end - next))?;
         } else {
             // What is half written is read again when it is whole.
-            return Ok(Looked { used: Used::NotYet, next });
+            return Ok(search.unanswered(Looked { used: Used::NotYet, next }));
         }
     }
 }
 
-/// Passes over the rest of a line, and returns how long it was as far as it is written.
-fn skip_line(reader: &mut impl BufRead) -> io::Result<u64> {
+/// A search for a delivery, line by line.
+struct Search {
+    shape: TranscriptShape,
+    delivery: DeliveryId,
+    wanted: String,
+    /// Where it was said last.
+    said_at: Option<u64>,
+    /// Whether it was the last thing that was said.
+    is_last: bool,
+}
+
+impl Search {
+    fn of(shape: TranscriptShape, delivery: DeliveryId) -> Search {
+        let wanted = delivery.to_string();
+        Search { shape, delivery, wanted, said_at: None, is_last: false }
+    }
+
+    /// Takes note of the line that begins at the byte `at`. Returns whether the delivery was read.
+    fn is_over(&mut self, line: &str, at: u64) -> bool {
+        if line.contains(&self.wanted) && tells(self.shape, line, self.delivery) {
+            (self.said_at, self.is_last) = (Some(at), true);
+            return match self.shape {
+                TranscriptShape::Claude => false,
+                TranscriptShape::Codex | TranscriptShape::Gemini | TranscriptShape::Demo => true,
+            };
+        }
+        if !self.is_last {
+            return false;
+        }
+        match answer(line) {
+            Some(Answer::Answered) => true,
+            Some(Answer::Other) => {
+                self.is_last = false;
+                false
+            }
+            None => false,
+        }
+    }
+
+    /// Returns what was found if nothing was answered. What was said is looked at again with what follows it.
+    fn unanswered(&self, looked: Looked) -> Looked {
+        self.said_at.map_or(looked, |next| Looked { used: Used::Said, next })
+    }
+}
+
+/// What a line of Claude Code's transcript says of the prompt before it.
+enum Answer {
+    /// The model has begun to answer, or its answer was cut off: it stays in the conversation.
+    Answered,
+    /// Something else was asked.
+    Other,
+}
+
+/// What Claude Code writes down if an answer is cut off.
+const INTERRUPTED: &str = "[Request interrupted by user";
+
+fn answer(line: &str) -> Option<Answer> {
+    if !line.contains("\"assistant\"") && !line.contains("\"user\"") {
+        return None;
+    }
+    let record: Value = serde_json::from_str(line).ok()?;
+    if record.get("isSidechain").and_then(Value::as_bool) == Some(true) {
+        return None;
+    }
+    if text_at(&record, "/type") == "assistant" {
+        return Some(Answer::Answered);
+    }
+    let mut texts = match text_at(&record, "/type") {
+        "user" => claude(&record).into_iter(),
+        _ => return None,
+    };
+    let first = texts.next()?;
+    match first {
+        _ if first.starts_with(INTERRUPTED) => Some(Answer::Answered),
+        // What it does for itself stands in a tag.
+        _ if first.trim_start().starts_with('<') => None,
+        _ => Some(Answer::Other),
+    }
+}
+
+/// Passes over the rest of a line, and returns how long it was as far as it is written and may be read.
+pub(super) fn skip_line(reader: &mut impl BufRead) -> io::Result<u64> {
     let mut skipped = 0;
     loop {
         let buffer = reader.fill_buf()?;
@@ -239,10 +336,48 @@ mod tests {
             (Claude, json!(text), false),
         ] {
             let (folder, path) = file(&format!("{record}\n"));
-            let expected = if expected { Used::Yes } else { Used::NotYet };
+            let expected = match shape {
+                _ if !expected => Used::NotYet,
+                Claude => Used::Said,
+                Codex | Demo | Gemini => Used::Yes,
+            };
             let looked = used(shape, &path, 0, id()).unwrap();
             assert_eq!(looked.used, expected, "{shape:?} {record}");
             drop(folder);
+        }
+    }
+
+    #[test]
+    fn claude_code_has_read_what_it_answered_and_not_what_was_taken_back() {
+        let user = |text: &str| {
+            json!({ "type": "user", "message": { "role": "user", "content": text } }).to_string()
+        };
+        let ours = || user(&format!("[cmux {OURS} from a · task · msg_1]\nhello"));
+        let answer = |is_side: bool| {
+            json!({ "type": "assistant", "isSidechain": is_side, "message": { "role": "assistant", "content": [] } }).to_string()
+        };
+        let aside = json!({ "type": "attachment", "attachment": { "type": "date" } }).to_string();
+        let command = user("<command-name>/cost</command-name>");
+        let cut_off = user("[Request interrupted by user]");
+        for (lines, expected) in [
+            (vec![ours()], Used::Said),
+            (vec![ours(), aside.clone(), answer(true)], Used::Said),
+            (vec![ours(), aside.clone(), answer(false)], Used::Yes),
+            (vec![ours(), command, answer(false)], Used::Yes),
+            (vec![ours(), cut_off], Used::Yes),
+            (vec![ours(), user("another"), answer(false)], Used::Said),
+            (vec![ours(), user("another"), answer(false), ours()], Used::Said),
+            (vec![ours(), user("another"), answer(false), ours(), answer(false)], Used::Yes),
+            (vec![ours(), ours(), answer(false)], Used::Yes),
+            (vec![answer(false), ours()], Used::Said),
+            (vec![answer(false)], Used::NotYet),
+        ] {
+            let (_folder, path) = file(&(lines.join("\n") + "\n"));
+            let looked = used(TranscriptShape::Claude, &path, 0, id()).unwrap();
+            assert_eq!(looked.used, expected, "{lines:?}");
+            // What was said is not lost from one look to the next.
+            let again = used(TranscriptShape::Claude, &path, looked.next, id()).unwrap();
+            assert!(expected != Used::Said || again == looked, "{lines:?}: {again:?}");
         }
     }
 
@@ -281,13 +416,50 @@ mod tests {
         let (_folder, path) = file("");
         let mut writer = File::options().append(true).open(&path).unwrap();
         // A hole in a file is read as so many noughts, and takes no room.
-        writer.set_len(3 * LINE_MAX + 5).unwrap();
+        writer.set_len(LINE_MAX + 5).unwrap();
         let looked = used(shape(), &path, 0, id()).unwrap();
-        assert_eq!(looked, Looked { used: Used::NotYet, next: 3 * LINE_MAX + 5 });
+        assert_eq!(looked, Looked { used: Used::Further, next: LINE_MAX + 5 });
+        let looked = used(shape(), &path, looked.next, id()).unwrap();
+        assert_eq!(looked, Looked { used: Used::NotYet, next: LINE_MAX + 5 });
         writer.write_all(b"\n\xff\xfe{\n").unwrap();
         writer.write_all(format!("{}\n", prompt(OURS)).as_bytes()).unwrap();
         for from in [0, looked.next] {
-            assert_eq!(used(shape(), &path, from, id()).unwrap().used, Used::Yes, "{from}");
+            assert_eq!(looks(&path, from).last().unwrap().used, Used::Yes, "{from}");
+        }
+    }
+
+    #[test]
+    fn a_look_has_an_end_and_the_next_goes_on_from_there() {
+        let (_folder, path) = file("");
+        let mut writer = File::options().append(true).open(&path).unwrap();
+        writer.set_len(5 * LINE_MAX).unwrap();
+        writer.write_all(b"\n").unwrap();
+        let short = format!("{}\n", "x".repeat(1 << 20));
+        for _ in 0..40 {
+            writer.write_all(short.as_bytes()).unwrap();
+        }
+        writer.write_all(format!("{}\n", prompt(OURS)).as_bytes()).unwrap();
+        let all = looks(&path, 0);
+        assert!(all.len() > 3, "{all:?}");
+        let mut from = 0;
+        for looked in &all {
+            assert!(looked.next > from && looked.next - from <= LOOK_MAX, "{all:?}");
+            from = looked.next;
+        }
+        let end = fs::metadata(&path).unwrap().len();
+        assert_eq!(all.last(), Some(&Looked { used: Used::Yes, next: end }));
+    }
+
+    /// Looks on until there is nothing more to be seen.
+    fn looks(path: &Path, mut from: u64) -> Vec<Looked> {
+        let mut all = Vec::new();
+        loop {
+            let looked = used(shape(), path, from, id()).unwrap();
+            all.push(looked);
+            from = looked.next;
+            if looked.used != Used::Further {
+                return all;
+            }
         }
     }
 
@@ -305,7 +477,7 @@ mod tests {
     }
 
     fn shape() -> TranscriptShape {
-        TranscriptShape::Claude
+        TranscriptShape::Demo
     }
 
     fn id() -> DeliveryId {

@@ -9,7 +9,7 @@ use cmux_drivers::process::Process;
 use cmux_drivers::tmux::TmuxError;
 use cmux_drivers::tmux::command::Command;
 use cmux_drivers::tmux::control::Control;
-use cmux_drivers::tmux::guard::{Key, Outcome, Step, Unmet, What};
+use cmux_drivers::tmux::guard::{Ends, Key, Outcome, Step, Unmet, What};
 use cmux_drivers::tmux::pane::{Life, PaneId};
 use cmux_testkit::wait::eventually;
 use rustix::process::Signal;
@@ -46,6 +46,18 @@ fn a_text_is_pasted_whole_and_once() {
     let pane = typist.world.pane(&typist.control, step.pane);
     assert_eq!(pane.steps, [enter.key(), step.key()]);
     assert_eq!(typist.buffers(), "");
+}
+
+#[test]
+fn a_program_that_has_not_asked_for_it_is_told_where_a_paste_ends_all_the_same() {
+    let typist = Typist::running(&NOTE.replace("\\033[?2004h", ""));
+    assert_eq!(typist.take(&typist.paste("a", "one\ntwo?")), Outcome::Done);
+    let mut step = typist.paste("b", "three\nfour?");
+    let What::Paste { ends, .. } = &mut step.what else { panic!() };
+    *ends = Ends::Always;
+    assert_eq!(typist.take(&step), Outcome::Done);
+    assert_eq!(typist.take(&step), Outcome::NotMet(Unmet::AlreadyDone));
+    typist.see("one\ntwo?\u{1b}[200~three\nfour?\u{1b}[201~");
 }
 
 #[test]
@@ -152,12 +164,13 @@ fn a_server_that_stood_still_does_nothing_late_and_nothing_twice() {
 fn a_text_that_others_can_read_or_that_is_not_there_is_not_pasted() {
     let typist = Typist::new();
     let step = typist.paste("p", "x");
-    let What::Paste { file } = &step.what else { panic!() };
+    let What::Paste { file, ends } = &step.what else { panic!() };
     fs::set_permissions(file, Permissions::from_mode(0o644)).unwrap();
     typist.check_refused(&step, "chmod 600");
     fs::remove_file(file).unwrap();
     typist.check_refused(&step, "No such file");
-    let relative = Step { what: What::Paste { file: "Cargo.toml".into() }, ..step.clone() };
+    let relative =
+        Step { what: What::Paste { file: "Cargo.toml".into(), ends: *ends }, ..step.clone() };
     typist.check_refused(&relative, "cannot be used for tmux");
     for token in ["", "a b", "a,b", "a|b", "*", "#{pane_id}", &"x".repeat(101)] {
         typist.check_refused(&Step { token: token.into(), ..typist.keys("", vec![]) }, "token");
@@ -183,9 +196,13 @@ fn a_pane_remembers_its_last_steps_and_no_more() {
 
 impl Typist {
     fn new() -> Typist {
+        Typist::running(NOTE)
+    }
+
+    fn running(program: &str) -> Typist {
         let world = World::new();
         let control = world.control();
-        let (agent, tags) = world.agent(&control, NOTE);
+        let (agent, tags) = world.agent(&control, program);
         world.see(&control, agent.pane, "ready");
         let step = Step {
             pane: agent.pane,
@@ -203,7 +220,11 @@ impl Typist {
         let file: PathBuf = self.world.path(&format!("text-{token}"));
         fs::write(&file, body).unwrap();
         fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
-        Step { token: token.into(), what: What::Paste { file }, ..self.step.clone() }
+        Step {
+            token: token.into(),
+            what: What::Paste { file, ends: Ends::IfAsked },
+            ..self.step.clone()
+        }
     }
 
     fn keys(&self, token: &str, keys: Vec<Key>) -> Step {

@@ -11,7 +11,7 @@ use cmux_core::settings::KindSettings;
 use cmux_core::time::Timestamp;
 use cmux_drivers::manifest::{self, Manifest, Place, Start, Told};
 use cmux_drivers::tmux::control::Control;
-use cmux_drivers::tmux::guard::{Key, Outcome, Step, What};
+use cmux_drivers::tmux::guard::{Ends, Key, Outcome, Step, What};
 use cmux_drivers::tmux::screen::{self, Colours};
 use cmux_drivers::tmux::spawn::{Spawn, Spawned};
 use cmux_testkit::wait::{PATIENCE, eventually};
@@ -100,7 +100,7 @@ impl<'a> Agent<'a> {
         let file = self.world.path("body");
         fs::write(&file, body).unwrap();
         fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
-        self.take("paste", What::Paste { file });
+        self.take("paste", What::Paste { file, ends: Ends::IfAsked });
     }
 
     fn keys(&self, keys: Vec<Key>) {

@@ -8,7 +8,7 @@ use cmux_drivers::private;
 use cmux_drivers::process::{Process, foreground};
 use cmux_drivers::tmux::TmuxError;
 use cmux_drivers::tmux::control::Control;
-use cmux_drivers::tmux::guard::{Key, Outcome, Step, Unmet, What};
+use cmux_drivers::tmux::guard::{Ends, Key, Outcome, Step, Unmet, What};
 use cmux_drivers::tmux::pane::{Pane, PaneId, Tags};
 use cmux_drivers::tmux::server::Server;
 use cmux_drivers::tmux::{version, visit};
@@ -168,7 +168,7 @@ impl Person {
         let file = self.world.path("text");
         private::write(&file, LINE.as_bytes()).unwrap();
         for (token, what) in [
-            ("paste", What::Paste { file }),
+            ("paste", What::Paste { file, ends: Ends::IfAsked }),
             ("enter", What::Keys(vec![Key::Enter])),
             ("typed", What::Typed(b"typed".to_vec())),
         ] {

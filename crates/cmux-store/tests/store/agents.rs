@@ -6,6 +6,7 @@ use cmux_core::agent::{Agent, AgentName, Intent, Life, LifeState, Pid, Place, Se
 use cmux_core::event::{Actor, Event, What};
 use cmux_core::hook::Talk;
 use cmux_core::id::{AgentId, RunId, TurnId};
+use cmux_core::mail::Waiting;
 use cmux_core::phase::Phase;
 use cmux_core::plan::Subject;
 use cmux_core::plan::agents::event;
@@ -112,6 +113,8 @@ fn a_name_is_one_agent_s_in_a_project_whichever_letters_are_capitals() {
         let found = agents::find_by_name(store.view(), &project(n).id, name).unwrap();
         assert_eq!(found.as_ref(), expected, "{name}");
     }
+    assert_eq!(agents::called(store.view(), "API").unwrap(), [first, elsewhere]);
+    assert_eq!(agents::called(store.view(), "ap").unwrap(), []);
 }
 
 #[test]
@@ -163,6 +166,9 @@ fn it_is_known_who_is_above_an_agent_as_far_as_they_are_there() {
         let expected: Vec<AgentId> = expected.into_iter().map(id).collect();
         assert_eq!(agents::above(store.view(), id(n)).unwrap(), expected, "{n}");
     }
+    for (n, expected) in [(1, Some(1)), (2, Some(1)), (3, Some(1)), (5, None), (9, None)] {
+        assert_eq!(agents::topmost(store.view(), id(n)).unwrap(), expected.map(id), "{n}");
+    }
 }
 
 #[test]
@@ -185,7 +191,7 @@ fn what_befalls_an_agent_is_told_with_its_life_and_project() {
     let spawned =
         What::AgentSpawned { name: text("w"), role: text("r"), kind: text("demo"), parent };
     let phase = What::AgentPhase { from: "idle", to: "busy", reason: Some(text("so")) };
-    let said: [(What, &str, Value); 5] = [
+    let said: [(What, &str, Value); 7] = [
         (
             spawned,
             "agent.spawned",
@@ -193,6 +199,8 @@ fn what_befalls_an_agent_is_told_with_its_life_and_project() {
         ),
         (What::AgentAsked { intent: "stop" }, "agent.asked", json!({"intent": "stop"})),
         (phase, "agent.phase", json!({"from": "idle", "to": "busy", "reason": "so"})),
+        (What::AgentHeld { held: Some(Waiting::Draft) }, "agent.held", json!({"for": "draft"})),
+        (What::AgentHeld { held: None }, "agent.held", json!({"for": null})),
         (What::AgentExited { how: text("exit 1") }, "agent.exited", json!({"how": "exit 1"})),
         (What::AgentRemoved { name: text("w") }, "agent.removed", json!({"name": "w"})),
     ];
@@ -206,7 +214,7 @@ fn what_befalls_an_agent_is_told_with_its_life_and_project() {
         assert_eq!(row.subject, Some(format!("agent:{agt}")), "{kind}");
         assert_eq!(row.data.parse::<Value>().unwrap(), data);
     }
-    check_whole(&world, 5);
+    check_whole(&world, 7);
 }
 
 #[test]

@@ -92,7 +92,8 @@ fn a_filter_lets_through_in_memory_what_it_lets_through_in_the_store() {
     let text = |text: Option<&str>| text.map(ToOwned::to_owned);
     for kind in kinds.iter().map(|kind| Some(*kind)).chain([None]) {
         for (project, agent) in names.into_iter().flat_map(|it| [(it, None), (it, it)]) {
-            let filter = Filter { project: text(project), agent: text(agent), kind: text(kind) };
+            let (project, agent, kind) = (text(project), text(agent), text(kind));
+            let filter = Filter { project, agent, kind, mail_of: None };
             let lets = (1..).zip(&all).filter(|(_, it)| filter.lets(it.0, it.1, it.2));
             let lets: Vec<i64> = lets.map(|(id, _)| id).collect();
             let found = events::after(store.view(), EventId(0), PAGE_MAX, &filter).unwrap();

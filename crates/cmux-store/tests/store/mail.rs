@@ -1,18 +1,20 @@
 //! What is remembered of messages and their deliveries, and what their rows cannot hold.
 
+mod counts;
+
 use std::time::Duration;
 
 use cmux_core::delivery::{Delivery, DeliveryState};
 use cmux_core::event::Actor;
 use cmux_core::id::{AgentId, DeliveryId, MessageId, RunId, TokenId};
-use cmux_core::mail::{self, Load, Waiting};
+use cmux_core::mail::{self, Waiting};
 use cmux_core::message::{
     Body, Evidence, Message, MessageKind, MessageState, NewMessage, Recall, Recipient, Sender,
     TYPED_MAX,
 };
 use cmux_core::phase::Phase;
 use cmux_core::time::Timestamp;
-use cmux_store::messages::{Filter, Waits};
+use cmux_store::messages::Filter;
 use cmux_store::{Store, StoreError, Tx, View, agents, deliveries, messages};
 use rusqlite::ErrorCode;
 use ulid::Ulid;
@@ -150,12 +152,10 @@ fn it_is_known_for_what_an_agent_is_to_be_interrupted() {
     for expected in ["2", "3"] {
         let found = messages::to_interrupt_for(store.view(), agent_id(1)).unwrap().unwrap();
         assert_eq!(names(std::slice::from_ref(&found)), expected);
-        turn(&mut store, |tx| messages::set_interrupted(tx, found.id, NOW));
+        let expired = found.in_state(MessageState::Expired, None);
+        turn(&mut store, |tx| messages::save(tx, &expired, NOW));
     }
     assert_eq!(messages::to_interrupt_for(store.view(), agent_id(1)).unwrap(), None);
-    let third = messages::find(store.view(), id(3)).unwrap().unwrap();
-    turn(&mut store, |tx| messages::requeue(tx, &third, NOW).map(drop));
-    assert!(messages::to_interrupt_for(store.view(), agent_id(1)).unwrap().is_some());
 }
 
 #[test]
@@ -174,43 +174,6 @@ fn what_waits_again_is_read_after_all_others() {
     // It is not over any more, so that it is not forgotten.
     turn(&mut store, |tx| messages::prune(tx, LATER, 9).map(drop));
     assert_eq!(messages::next_up(store.view(), agent_id(1), 9).unwrap(), up);
-}
-
-#[test]
-fn what_is_not_over_is_counted() {
-    let world = World::new();
-    let mut store = open(&world);
-    add(&mut store, 1, &NewMessage { from: worker(), ..new(1, "12345") });
-    add(&mut store, 2, &new(1, "12"));
-    let third = add(&mut store, 3, &new(1, "123"));
-    add(&mut store, 4, &NewMessage { to: Recipient::User, ..new(1, "1") });
-    add(&mut store, 5, &new(2, "1"));
-    let read = third.in_state(MessageState::Delivered, None);
-    let read = Message { evidence: Some(Evidence::Turn), delivered_at: Some(NOW), ..read };
-    turn(&mut store, |tx| messages::save(tx, &read, NOW));
-    let view = store.view();
-    let load = |messages, bytes| Load { messages, bytes };
-    for (to, from, expected) in [
-        (Some(agent_id(1)), None, load(2, 7)),
-        (Some(agent_id(1)), Some(worker().actor), load(1, 5)),
-        (Some(agent_id(3)), None, load(0, 0)),
-        (None, None, load(1, 1)),
-        (None, Some(worker().actor), load(0, 0)),
-    ] {
-        assert_eq!(messages::load(view, to, from.as_ref()).unwrap(), expected, "{to:?} {from:?}");
-    }
-    assert_eq!(messages::queue_of(view, agent_id(1)).unwrap(), 2);
-    let numbers = messages::numbers(view).unwrap();
-    let waits = |agent, waiting| Waits { agent, waiting, oldest: NOW };
-    assert_eq!(numbers.agents, [waits(agent_id(1), 2), waits(agent_id(2), 1)]);
-    assert_eq!(numbers.open, [(MessageState::Queued, 3)]);
-    let mut totals = numbers.totals;
-    totals.sort_by_key(|(state, _)| state.name());
-    assert_eq!(totals, [(MessageState::Delivered, 2), (MessageState::Queued, 4)]);
-    assert_eq!(numbers.unread, 1);
-    let letter = messages::find(view, id(4)).unwrap().unwrap();
-    turn(&mut store, |tx| messages::save(tx, &Message { read_at: Some(NOW), ..letter }, NOW));
-    assert_eq!(messages::numbers(store.view()).unwrap().unread, 0);
 }
 
 #[test]

@@ -36,7 +36,8 @@ impl Transcript {
     }
 
     pub(crate) fn note(&mut self, note: Note, at: &str) -> io::Result<()> {
-        let id = format!("msg_{:08}", self.lines + 1);
+        // An answer is known by its id wherever it is copied to.
+        let id = format!("msg_{}_{:08}", self.session, self.lines + 1);
         self.write(line(note, &id), at)
     }
 

@@ -4,6 +4,7 @@ use hyper::Method;
 
 use crate::agent::{Agent, Agents, NewAgent, Place, Register};
 use crate::client::{Client, ClientError, escape, query};
+use crate::conversation::Conversation;
 use crate::terminal::{Terminal, TerminalStream};
 use crate::why::Why;
 
@@ -56,6 +57,19 @@ impl Client {
     /// Asks where in tmux an agent is.
     pub async fn place(&self, name: &str, project: Option<&str>) -> Result<Place, ClientError> {
         self.get(&path(name, "/place", project)).await
+    }
+
+    /// Asks what was said in an agent's conversation: the newest, or what came before a place in it.
+    pub async fn conversation(
+        &self,
+        name: &str,
+        project: Option<&str>,
+        before: Option<&str>,
+        limit: Option<u32>,
+    ) -> Result<Conversation, ClientError> {
+        let limit = limit.map(|limit| limit.to_string());
+        let query = query(&[("project", project), ("before", before), ("limit", limit.as_deref())]);
+        self.get(&format!("/api/agents/{}/conversation{query}", escape(name))).await
     }
 
     /// Asks for an agent's screen, and for so many lines above it.

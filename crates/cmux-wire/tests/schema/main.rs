@@ -3,11 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod mail;
+mod views;
 
 use std::collections::BTreeSet;
 
 use cmux_wire::schema::{components, reference};
 use cmux_wire::time::Time;
+use cmux_wire::usage::{Dollars, Usage};
 use cmux_wire::{
     agent, daemon, event, health, hook, kind, link, message, problem, project, session, store,
     terminal, token, trust, webhook, who, why,
@@ -17,6 +19,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::mail::said_of_mail;
+use crate::views::said_of_views;
 
 #[test]
 fn every_shape_is_described_as_it_is_said() {
@@ -105,6 +108,7 @@ fn samples() -> Vec<(&'static str, Value)> {
         said_of_terminals(),
         said_of_trust(),
         said_of_mail(),
+        said_of_views(),
         said_of_the_log(),
         said_of_the_store(),
         said_of_doors(),
@@ -165,6 +169,7 @@ fn said_of_cmux() -> Vec<(&'static str, Value)> {
         projects: vec![project.clone()],
         agents: Vec::new(),
         mail: message::MailStatus::default(),
+        usage: Usage::default(),
     };
     vec![
         ("StoreNotice", json!(notice)),
@@ -221,6 +226,7 @@ fn said_of_agents() -> Vec<(&'static str, Value)> {
         started_at: Some(time()),
         last_seen_at: None,
         queue: 0,
+        usage: Usage { tokens: 3, cost_usd: Some(Dollars::from_nanos(7)), ..Usage::default() },
     };
     let new = agent::NewAgent {
         project: text(),
@@ -305,6 +311,8 @@ fn said_of_the_log() -> Vec<(&'static str, Value)> {
         events: vec![event.clone()],
         head: 7,
         archived_through: Some(3),
+        scanned_from: Some(5),
+        scanned_through: None,
     };
     let taken = hook::HookTaken { event: 7, duplicate: false, reply: hook::HookReply::Ask };
     vec![
@@ -478,6 +486,7 @@ fn is(value: &Value, kind: &Value) -> bool {
         "null" => value.is_null(),
         "boolean" => value.is_boolean(),
         "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
         "string" => value.is_string(),
         "array" => value.is_array(),
         "object" => value.is_object(),

@@ -172,6 +172,7 @@ fn hear(told: Told, query: &mut EventQuery, names: &mut Names, say: Say) -> Resu
             query.since = Some(resume);
             Ok(())
         }
+        Told::Notice(Notice::Vitals { .. }) => Ok(()),
         Told::Notice(Notice::Goodbye { .. }) => {
             aside("the daemon has stopped: waiting for it");
             Ok(())

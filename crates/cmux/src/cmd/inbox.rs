@@ -155,19 +155,34 @@ struct Teller<'a> {
 }
 
 impl Teller<'_> {
-    async fn tell(&mut self, message: &Message, is_persons: bool) -> Result<(), Fail> {
-        if !self.shown.insert(message.id.clone()) {
-            return Ok(());
+    /// Shows a message by its id. Returns whether that was done: if the daemon went away, it is to be heard of
+    /// again.
+    async fn fetch(&mut self, id: &str, is_persons: bool) -> Result<bool, Fail> {
+        match self.client.message(id).await {
+            Ok(message) => self.tell(&message, is_persons).await,
+            Err(error) if passes(&error) => Ok(false),
+            Err(error) => Err(error.into()),
         }
-        if self.say.json {
-            return self.say.json(message);
-        }
+    }
+
+    /// Shows a message, unless it was shown. Returns whether it is known to be read, if it is to be.
+    async fn tell(&mut self, message: &Message, is_persons: bool) -> Result<bool, Fail> {
         let is_read = is_persons && message.read_at.is_some();
-        self.say.line(&if is_read { glance(message) } else { whole(message, self.say) })?;
-        if self.marks && !is_read {
-            self.client.have_message(&message.id, "read").await?;
+        if self.shown.insert(message.id.clone()) {
+            match self.say.json {
+                true => self.say.json(message)?,
+                false if is_read => self.say.line(&glance(message))?,
+                false => self.say.line(&whole(message, self.say))?,
+            }
         }
-        Ok(())
+        if !self.marks || is_read {
+            return Ok(true);
+        }
+        match self.client.have_message(&message.id, "read").await {
+            Ok(_) => Ok(true),
+            Err(error) if passes(&error) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 
@@ -218,9 +233,12 @@ async fn follow(
                     Err(error) if passes(&error) => break,
                     Err(error) => return Err(error.into()),
                 };
-                if let Some(id) = hear(told, &mut query, whose) {
-                    let message = client.message(&id).await?;
-                    teller.tell(&message, matches!(whose, Whose::Person)).await?;
+                let before = query.since;
+                if let Some(id) = hear(told, &mut query, whose)
+                    && !teller.fetch(&id, matches!(whose, Whose::Person)).await?
+                {
+                    query.since = before;
+                    break;
                 }
             },
             Err(error) if passes(&error) => {}
@@ -249,7 +267,7 @@ fn hear(told: Told, query: &mut EventQuery, whose: &Whose) -> Option<String> {
             query.since = Some(at);
             None
         }
-        Told::Notice(Notice::Goodbye { .. }) => None,
+        Told::Notice(Notice::Goodbye { .. } | Notice::Vitals { .. }) => None,
     }
 }
 

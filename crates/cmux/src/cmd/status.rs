@@ -5,13 +5,13 @@ mod follow;
 use clap::Args;
 use cmux_wire::agent::Agent;
 use cmux_wire::daemon::Status as Glance;
-use cmux_wire::message::MailStatus;
+use cmux_wire::message::{MailCounts, MailStatus};
 use cmux_wire::project::Project;
 
 use crate::cli::{Common, wait};
 use crate::cmd::agent::follow::is_gone;
 use crate::cmd::agent::list::{needs_person, order};
-use crate::cmd::agent::show::{mail, phase, phase_for, tone};
+use crate::cmd::agent::show::{mail, phase, phase_for, spent, tone, used};
 use crate::fail::Fail;
 use crate::place;
 use crate::say::{Cell, Say, Tone, clean, count, cut, plain, size, span, toned};
@@ -47,7 +47,11 @@ impl Status {
 
 /// Returns `status` in words.
 fn tell(status: &Glance, say: Say) -> String {
-    let rows = [daemon_row(status), store_row(status), mail_row(status), projects_row(status)];
+    let mut rows = vec![daemon_row(status), store_row(status), mail_row(status)];
+    if status.usage.tokens > 0 {
+        rows.push(vec![toned("used", Tone::Strong), plain(used(&status.usage))]);
+    }
+    rows.push(projects_row(status));
     let mut text = say.table(&rows);
     text += &projects(status, say);
     if let Some(why) = &status.daemon.safe_mode {
@@ -97,6 +101,7 @@ fn members(mut there: Vec<&Agent>, say: Say) -> String {
             plain(&agent.kind),
             toned(phase_for(agent), tone(agent)),
             plain(mail(agent)),
+            toned(spent(agent), Tone::Faint),
             toned(cut(&clean(reason), REASON_MAX), Tone::Faint),
         ]
     };
@@ -152,12 +157,35 @@ fn store_row(status: &Glance) -> Vec<Cell> {
 }
 
 fn mail_row(status: &Glance) -> Vec<Cell> {
-    let MailStatus { waiting, unread } = status.mail;
+    let MailStatus { waiting, oldest_at, unread, counted } = &status.mail;
+    let waiting = match oldest_at {
+        Some(at) => format!("{waiting} waiting, oldest {}", span(now_ms() - at.millis())),
+        None => format!("{waiting} waiting"),
+    };
     let unread = match unread {
         0 => toned("none unread", Tone::Faint),
         unread => toned(format!("{unread} unread: `cmux inbox`"), Tone::Warning),
     };
-    vec![toned("mail", Tone::Strong), plain(format!("{waiting} waiting")), unread]
+    let mut row = vec![toned("mail", Tone::Strong), plain(waiting), unread];
+    row.extend(delivered_of(counted).map(|told| toned(told, Tone::Faint)));
+    row
+}
+
+/// Returns what became of mail since the daemon started, if anything did.
+fn delivered_of(counted: &MailCounts) -> Option<String> {
+    let MailCounts { attempts, duplicates_blocked, delivered, mean_ms } = counted;
+    let read: u64 = delivered.iter().map(|it| it.messages).sum();
+    if read == 0 && *attempts == 0 {
+        return None;
+    }
+    let mut told = format!("{read} delivered");
+    if let Some(ms) = mean_ms {
+        told += &format!(", in {:.1} s on average", *ms as f64 / 1000.0);
+    }
+    if *duplicates_blocked > 0 {
+        told += &format!(", {} held back", count(*duplicates_blocked, "duplicate"));
+    }
+    Some(told)
 }
 
 fn projects_row(status: &Glance) -> Vec<Cell> {
@@ -206,6 +234,7 @@ fn now_ms() -> i64 {
 #[cfg(test)]
 mod tests {
     use cmux_wire::agent::{Intent, Phase};
+    use cmux_wire::message::EvidenceCount;
 
     use super::*;
     use crate::cmd::agent::show::tests::agent;
@@ -219,6 +248,20 @@ mod tests {
         check(&[("b", Asking), ("c", Failed), ("a", Asking)], "1 failed (c), 2 asking (a, b)");
         let many = ["a", "b", "c", "d", "e", "f"].map(|name| (name, Asking));
         check(&many, "6 asking (a, b, c, d, e, …)");
+    }
+
+    #[test]
+    fn what_became_of_mail_is_told_in_a_few_words() {
+        let of = |attempts, messages, mean_ms, duplicates_blocked| {
+            let evidence = "transcript".to_owned();
+            let delivered = vec![EvidenceCount { evidence, messages }];
+            delivered_of(&MailCounts { attempts, duplicates_blocked, delivered, mean_ms })
+        };
+        assert_eq!(of(0, 0, None, 0), None);
+        assert_eq!(of(1, 0, None, 0).unwrap(), "0 delivered");
+        assert_eq!(of(3, 4, Some(1240), 0).unwrap(), "4 delivered, in 1.2 s on average");
+        let told = of(3, 4, Some(90), 2).unwrap();
+        assert_eq!(told, "4 delivered, in 0.1 s on average, 2 duplicates held back");
     }
 
     #[test]

@@ -26,7 +26,7 @@ fn all_kinds_are_listed_with_what_they_can_and_cannot() {
     assert_eq!(names, expected);
     for kind in kinds {
         let count = |key: &str| kind[key].as_array().unwrap().len();
-        assert_eq!(count("can") + count("cannot"), 11, "{kind}");
+        assert_eq!(count("can") + count("cannot"), 12, "{kind}");
         assert!(count("witnesses") > 0 && kind["install"].is_string(), "{kind}");
     }
     assert_eq!(find(&said, "demo")["program"], home.program().display().to_string());

@@ -152,6 +152,7 @@ impl Kind {
             | Place::Role
             | Place::Run
             | Place::Home
+            | Place::Secret
             | Place::Port => None,
         }
     }

@@ -72,6 +72,26 @@ fn half_a_request_and_then_silence_holds_up_nobody() {
 }
 
 #[test]
+fn what_is_promised_and_not_sent_holds_up_nobody() {
+    let house = House::new();
+    let script = house.token("operate", None).secret;
+    let promise = Request::new("POST", "/api/projects")
+        .with_token(&script)
+        .with("Content-Type", "application/json")
+        .with("Content-Length", "10485760");
+    let door = house.port();
+    let head = promise.bytes(&door.host());
+    let promised: Vec<Box<dyn Line>> = (0..40).map(|_| begun(&door, &head)).collect();
+    // One who has a share of their own is served, and so is what is short.
+    house.projects(1);
+    let long = format!(r#"{{"root":"/{}"}}"#, "x".repeat(9 << 20));
+    let answer = house.socket().ask(&Request::new("POST", "/api/projects").with_json(long));
+    assert_eq!(answer.status, 400, "{answer:?}");
+    drop(promised);
+    assert!(house.daemon.stop().success());
+}
+
+#[test]
 fn whoever_asks_too_fast_is_told_when_to_come_again() {
     // The person, who asks fifty times as fast, looks into the log meanwhile.
     let house = House::configured("[limits]\nrequests_per_s = 40\nburst = 60\n");

@@ -7,6 +7,7 @@ mod agent;
 mod agents;
 mod bodies;
 mod crowds;
+mod dashboard;
 mod deliveries;
 mod forbidden;
 mod heads;
@@ -20,6 +21,7 @@ mod remote;
 mod roles;
 mod tenure;
 mod trust;
+mod vitals;
 
 /// The real program.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_cmux");

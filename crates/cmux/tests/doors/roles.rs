@@ -28,6 +28,8 @@ struct Role {
     /// The agent that started them, if one did.
     below: Option<Agent>,
     headers: Vec<(String, String)>,
+    /// Whether they are taken for an agent.
+    is_agent: bool,
 }
 
 /// A route, as the document tells of it.
@@ -35,6 +37,7 @@ struct Operation {
     method: String,
     path: String,
     need: Need,
+    closed_to_agents: bool,
     has_body: bool,
     statuses: BTreeSet<u16>,
 }
@@ -92,6 +95,7 @@ fn an_agent_that_hides_behind_its_forebears_is_not_taken_for_the_person() {
 #[track_caller]
 fn check(house: &House, role: &Role, operations: &[Operation]) {
     let may = |operation: &Operation| match role.taken {
+        Taken::For(_) if role.is_agent && operation.closed_to_agents => false,
         Taken::For(most) => operation.need <= most,
         Taken::Not(..) => operation.need == Need::Nothing,
     };
@@ -133,7 +137,7 @@ fn state(house: &House) -> [Value; 3] {
 
 impl Role {
     fn new(name: &'static str, taken: Taken, door: Door) -> Role {
-        Role { name, taken, door, below: None, headers: Vec::new() }
+        Role { name, taken, door, below: None, headers: Vec::new(), is_agent: false }
     }
 
     fn showing(mut self, name: &str, value: &str) -> Role {
@@ -147,6 +151,11 @@ impl Role {
 
     fn below(self, agent: &Agent) -> Role {
         Role { below: Some(agent.clone()), ..self }
+    }
+
+    /// Returns the same as one who is taken for the agent.
+    fn by_an_agent(self) -> Role {
+        Role { is_agent: true, ..self }
     }
 
     /// Returns how it is turned away.
@@ -206,7 +215,7 @@ fn agents(house: &House, agent: &Agent, past: &Agent) -> Vec<Role> {
     let out = |name, door| not(name, 401, "wrong-descent", door).with_token(agent.secret);
     let operate = house.token("operate", None).secret;
     vec![
-        known("an agent", house.socket()).with_token(agent.secret),
+        known("an agent", house.socket()).with_token(agent.secret).by_an_agent(),
         out("an agent's token at the port", house.port()),
         out("an agent at the port", house.port()).below(agent),
         out("an agent's token in the person's hands", house.socket()),
@@ -236,6 +245,7 @@ fn operations(house: &House, project: &str) -> Vec<Operation> {
             operations.push(Operation {
                 method: method.to_uppercase(),
                 path: path.replace("{id}", id).replace("{source}", "nobody"),
+                closed_to_agents: said["x-cmux-closed-to-agents"] == true,
                 need: Need::ALL.into_iter().find(|it| it.name() == need).unwrap(),
                 has_body: said.get("requestBody").is_some(),
                 statuses: statuses.map(|status| status.parse().unwrap()).collect(),

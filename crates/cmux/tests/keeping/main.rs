@@ -4,6 +4,7 @@
 
 mod adopted;
 mod chaos;
+mod conversations;
 mod crowds;
 mod deaths;
 mod launches;
@@ -11,6 +12,7 @@ mod lost;
 mod made_up;
 mod numbers;
 mod terminals;
+mod used;
 mod world;
 
 /// The real program.

@@ -28,9 +28,9 @@ impl World {
     }
 
     /// Starts a daemon in a home that was furnished.
-    pub(crate) fn furnished(furnish: impl FnOnce(&TestHome)) -> World {
-        let home = TestHome::new(PROGRAM);
-        furnish(&home);
+    pub(crate) fn furnished(furnish: impl FnOnce(&mut TestHome)) -> World {
+        let mut home = TestHome::new(PROGRAM);
+        furnish(&mut home);
         let root = home.folder("project");
         fs::create_dir_all(root.join(".git")).unwrap();
         let daemon = Some(home.daemon());

@@ -3,8 +3,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod cleared;
 mod deaths;
+mod door;
 mod full;
+mod kills;
+mod names;
 mod people;
 mod post;
 mod queues;

@@ -72,6 +72,7 @@ impl Post {
             .collect();
         let script = json!({ "faults": faults, "rules": [
             { "when": { "contains": "take your time" }, "steps": [{ "think_ms": 600_000 }] },
+            { "when": { "contains": "say nothing" }, "steps": [] },
             { "steps": [{ "think_ms": 10 }, { "say": "ok" }] },
         ]});
         fs::write(self.script_file(name), script.to_string()).unwrap();
@@ -256,9 +257,21 @@ impl Post {
     /// Waits until the daemon is killed where it was to be, and starts another.
     #[track_caller]
     pub(crate) fn strike(&mut self, place: &str) {
+        self.await_end(place);
+        self.world.daemon = Some(self.world.home.daemon());
+    }
+
+    /// Waits until the daemon is killed where it was to be, and starts another that is killed at the `next` place.
+    #[track_caller]
+    pub(crate) fn strike_and_arm(&mut self, place: &str, next: &str) {
+        self.await_end(place);
+        self.arm(next);
+    }
+
+    #[track_caller]
+    fn await_end(&mut self, place: &str) {
         let mut daemon = self.world.daemon.take().unwrap();
         eventually(&format!("the daemon comes to {place}"), || daemon.ended());
-        self.world.daemon = Some(self.world.home.daemon());
     }
 
     /// Returns the log, for whoever reads of a failure.

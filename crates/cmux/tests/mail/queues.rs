@@ -26,7 +26,7 @@ fn the_mail_of_an_agent_that_is_removed_fails_and_its_sender_is_told() {
     let letters = post.world.home.ask(|client| async move { client.messages(&query).await });
     let letters = letters.unwrap().messages;
     let told = letters.iter().find(|it| it.reply_to.as_deref() == Some(&*message.id)).unwrap();
-    assert!(told.body.contains(&message.id) && told.body.contains("was not read"), "{}", told.body);
+    assert!(told.body.contains(&message.id) && told.body.contains("is failed: "), "{}", told.body);
     assert_eq!(post.record("worker"), [""; 0]);
 }
 
@@ -60,8 +60,9 @@ fn what_is_out_of_time_is_not_read_and_comes_again_when_it_is_asked_for() {
     post.wait(&late, MessageState::Expired);
     post.world.have("worker", "resume");
     post.arrived("worker", &[&other]);
+    // It may be on its way by the time that is answered.
     let retried = post.have(&late, "retry");
-    assert_eq!((retried.state, retried.expires_at), (MessageState::Queued, None));
+    assert_eq!((retried.state == MessageState::Expired, retried.expires_at), (false, None));
     post.arrived("worker", &[&other, &late]);
 }
 

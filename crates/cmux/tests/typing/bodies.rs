@@ -43,7 +43,8 @@ fn whatever_a_body_holds_is_read_as_it_was_sent_and_does_nothing_else() {
         (0..READERS).map(|n| scene.agent(&format!("reader{n}"), &[])).collect();
     scene.world.at_tmux(&["set-buffer", "-b", "clip", "what a person has copied"]);
     let before: Vec<String> = agents.iter().map(|agent| surroundings(&scene, agent)).collect();
-    let mut all = executed(&canary.display().to_string());
+    let mut all = corpus();
+    all.extend(executed(&canary.display().to_string()));
     while all.len() < count("CMUX_BODIES", 300) {
         all.push(visible(&mut dice));
     }
@@ -165,6 +166,15 @@ fn visible(dice: &mut Dice) -> String {
             return made;
         }
     }
+}
+
+/// Returns everything hostile that has a name, each as a body of its own: what ends a paste or looks like a
+/// header, what tmux or a shell would take for its own, and a line as long as any that is typed.
+fn corpus() -> Vec<String> {
+    let own = ["x;", "x\\;", ";", "-n x", "-- -x", "-"].map(str::to_owned);
+    let line = "a; -b #{c} ".repeat(TYPED_MAX).chars().take(TYPED_MAX).collect();
+    let known = HOSTILE.iter().chain(FORGED).map(|it| (*it).to_owned());
+    known.chain(own).chain([line]).filter(|it: &String| !it.trim().is_empty()).collect()
 }
 
 /// Returns bodies that would make a file, if anything in them were executed.

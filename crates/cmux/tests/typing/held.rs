@@ -12,17 +12,30 @@ use crate::scene::{Scene, messages};
 const SCRIPT: &str = r#"{"rules":[
     {"when":{"contains":"work"},"steps":[{"think_ms":3600000}]},
     {"when":{"contains":"too much"},"steps":[{"limit_s":3600}]},
-    {"steps":[]}]}"#;
+    {"steps":[{"say":"ok"}]}]}"#;
 
 /// How often a person who is there touches a key.
 const KEY_EVERY: Duration = Duration::from_millis(500);
+
+#[test]
+fn a_message_to_which_nothing_is_answered_is_read_once() {
+    let scene = Scene::new();
+    scene.scripted("w1", r#"{"rules":[{"steps":[]}]}"#, &[]);
+    for body in ["one", "two"] {
+        let read = scene.read(&scene.send("w1", body));
+        assert_eq!((read.attempts, read.evidence.as_deref()), (1, Some("turn")), "{read:?}");
+    }
+    assert_eq!(scene.prompts("w1").len(), 2);
+}
 
 #[test]
 fn a_message_waits_for_what_somebody_has_begun_to_write() {
     let scene = Scene::new();
     let agent = scene.agent("w1", &["draft=half a thought"]);
     let id = check_held(&scene, "draft", "begun to write");
-    scene.person(&agent).presses("C-u");
+    // They stay: a key whose terminal is gone may never arrive.
+    let person = scene.person(&agent);
+    person.presses("C-u");
     check_read(&scene, &id);
 }
 

@@ -5,6 +5,7 @@
 
 mod bodies;
 mod dialogs;
+mod first;
 mod held;
 #[expect(dead_code, reason = "other tests ask for more")]
 #[path = "../doors/knock.rs"]

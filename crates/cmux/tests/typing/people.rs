@@ -25,6 +25,10 @@ const MESSAGE_MS_MAX: u64 = 1_500;
 const LETTER_MS_MAX: u64 = 120;
 const LEFT_MS_MAX: u64 = 2_500;
 
+/// For how long one draft of four is left, in milliseconds: for so long that only what is at the prompt tells of a
+/// person, and not their last key.
+const LEFT_LONG_MS: (u64, u64) = (4_000, 8_000);
+
 /// How long a person does something else: not at all, or for long enough that messages come.
 const AWAY_MS: [u64; 4] = [0, 400, 3_500, 6_000];
 
@@ -44,16 +48,19 @@ fn what_a_person_writes_stays_theirs_while_messages_come() {
     let mut dice = Dice::seeded();
     let share = count("CMUX_MESSAGES", 100).div_ceil(PEOPLE);
     let agents: Vec<Agent> = (0..PEOPLE).map(|n| scene.agent(&format!("desk{n}"), &[])).collect();
+    let held = AtomicUsize::new(0);
     thread::scope(|scope| {
         for agent in &agents {
-            let (scene, dice) = (&scene, dice.split());
-            scope.spawn(move || shared(scene, agent, share, dice));
+            let (scene, held, dice) = (&scene, &held, dice.split());
+            scope.spawn(move || shared(scene, agent, share, held, dice));
         }
     });
+    assert!(held.into_inner() >= PEOPLE, "messages waited for drafts, and not for keys");
 }
 
-/// Has a person and cmux write to an agent at the same time, and checks what it reads.
-fn shared(scene: &Scene, agent: &Agent, share: usize, mut dice: Dice) {
+/// Has a person and cmux write to an agent at the same time, and checks what it reads. Counts how often something
+/// was `held` up by a draft.
+fn shared(scene: &Scene, agent: &Agent, share: usize, held: &AtomicUsize, mut dice: Dice) {
     let sent_so_far = AtomicUsize::new(0);
     let mut others = dice.split();
     let (sent, submitted) = thread::scope(|scope| {
@@ -68,10 +75,13 @@ fn shared(scene: &Scene, agent: &Agent, share: usize, mut dice: Dice) {
             });
             all.collect::<Vec<(String, String)>>()
         });
-        let desk = DeskOf { scene, agent, person: scene.person(agent) };
+        let desk = DeskOf { scene, agent, person: scene.person(agent), held };
         let mut submitted = Vec::new();
-        while sent_so_far.load(Ordering::Relaxed) < share && !writer.is_finished() {
-            submitted.extend(desk.works(&mut dice));
+        for turn in 0.. {
+            if sent_so_far.load(Ordering::Relaxed) >= share || writer.is_finished() {
+                break;
+            }
+            submitted.extend(desk.works(turn, &mut dice));
             let away = AWAY_MS[usize::try_from(dice.below(4)).unwrap()];
             sleep(Duration::from_millis(away));
         }
@@ -91,18 +101,23 @@ struct DeskOf<'a> {
     scene: &'a Scene,
     agent: &'a Agent,
     person: Person,
+    held: &'a AtomicUsize,
 }
 
 impl DeskOf<'_> {
-    /// Has the person do something. Returns what they submitted, if they did.
-    fn works(&self, dice: &mut Dice) -> Option<String> {
-        if dice.below(4) == 0 {
+    /// Has the person do something for the so-manieth time. Returns what they submitted, if they did.
+    fn works(&self, turn: u64, dice: &mut Dice) -> Option<String> {
+        let is_left_long = turn.is_multiple_of(4);
+        if !is_left_long && dice.below(4) == 0 {
             self.scrolls(dice);
             return None;
         }
         let draft = DRAFTS[usize::try_from(dice.below(6)).unwrap()];
         self.writes(draft, dice);
-        sleep(Duration::from_millis(dice.below(LEFT_MS_MAX)));
+        match is_left_long {
+            true => self.leaves_for_long(dice),
+            false => sleep(Duration::from_millis(dice.below(LEFT_MS_MAX))),
+        }
         assert_eq!(self.composer().as_deref(), Some(draft), "it is still there");
         let is_submitted = dice.below(2) == 0;
         self.person.presses(if is_submitted { "Enter" } else { "C-u" });
@@ -110,6 +125,15 @@ impl DeskOf<'_> {
             self.composer().filter(|holds| !holds.contains(draft))
         });
         is_submitted.then(|| draft.to_owned())
+    }
+
+    /// Has the person leave a draft for so long that only the draft itself speaks for them. Messages come meanwhile.
+    fn leaves_for_long(&self, dice: &mut Dice) {
+        let (least, most) = LEFT_LONG_MS;
+        sleep(Duration::from_millis(least + dice.below(most - least)));
+        if self.scene.is_held(&self.agent.name, "draft") {
+            self.held.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Has the person write a draft, at the speed of a hand or of a machine. Whoever sees that something else

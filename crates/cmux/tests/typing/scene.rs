@@ -9,7 +9,7 @@ use cmux_testkit::home::TestHome;
 use cmux_testkit::person::Person;
 use cmux_testkit::wait::eventually;
 use cmux_wire::agent::{Agent, Phase};
-use cmux_wire::client::ClientError;
+use cmux_wire::client::{ClientError, MessageQuery};
 use cmux_wire::message::{Message, MessageState, NewMessage};
 use serde_json::{Value, json};
 
@@ -19,8 +19,8 @@ use crate::world::World;
 /// waited for.
 const ASK_EVERY: Duration = Duration::from_millis(30);
 
-/// A script that has nothing done about any prompt.
-const SILENT: &str = r#"{"rules":[{"steps":[]}]}"#;
+/// A script that has a word said to any prompt.
+pub(crate) const SHORT: &str = r#"{"rules":[{"steps":[{"say":"ok"}]}]}"#;
 
 /// A daemon with agents that write down what they read and what somebody allowed them.
 pub(crate) struct Scene {
@@ -32,7 +32,7 @@ impl Scene {
         Scene { world: World::new() }
     }
 
-    pub(crate) fn furnished(furnish: impl FnOnce(&TestHome)) -> Scene {
+    pub(crate) fn furnished(furnish: impl FnOnce(&mut TestHome)) -> Scene {
         Scene { world: World::furnished(furnish) }
     }
 
@@ -41,11 +41,11 @@ impl Scene {
         self.world.home.folder("scene").join(format!("{name}.{what}"))
     }
 
-    /// Launches a scripted agent that goes wrong in these ways and says nothing, and waits until it is at its
+    /// Launches a scripted agent that goes wrong in these ways and says little, and waits until it is at its
     /// prompt.
     #[track_caller]
     pub(crate) fn agent(&self, name: &str, faults: &[&str]) -> Agent {
-        self.scripted(name, SILENT, faults)
+        self.scripted(name, SHORT, faults)
     }
 
     /// Launches a scripted agent, and waits until it is at its prompt.
@@ -113,6 +113,17 @@ impl Scene {
     #[track_caller]
     pub(crate) fn waits_for(&self, id: &str, what: &str) {
         self.wait(id, what, |it| it.waiting_for.as_deref() == Some(what));
+    }
+
+    /// Returns whether any message to an agent waits for this now.
+    pub(crate) fn is_held(&self, to: &str, what: &str) -> bool {
+        let wanted = MessageQuery {
+            to: Some(to.to_owned()),
+            project: Some(self.world.project.clone()),
+            ..MessageQuery::default()
+        };
+        let asked = self.world.home.ask(|client| async move { client.messages(&wanted).await });
+        asked.unwrap().messages.iter().any(|it| it.waiting_for.as_deref() == Some(what))
     }
 
     fn screen_of(&self, id: &str) -> String {

@@ -4,9 +4,28 @@ use ulid::Ulid;
 
 use super::*;
 use crate::id::{AgentId, DeliveryId, MessageId, RunId};
+use crate::message::Evidence;
 
 const NOW: Timestamp = Timestamp(1_000_000);
 const SECOND: Duration = Duration::from_secs(1);
+
+#[test]
+fn the_screen_is_looked_at_first_then_the_process_and_then_the_ticket() {
+    let order = std::cell::RefCell::new(Vec::new());
+    let note = |what: &'static str| order.borrow_mut().push(what);
+    let is_alive = || {
+        note("process");
+        false
+    };
+    let ticket = || {
+        note("ticket");
+        Ok::<_, ()>(Ticket::Claimed)
+    };
+    let look = pressed().seen_through(is_alive, ticket);
+    assert_eq!(order.into_inner(), ["process", "ticket"]);
+    assert_eq!(look, Ok(Look { is_alive: false, ticket: Ticket::Claimed, ..pressed() }));
+    assert_eq!(pressed().seen_through(|| true, || Err("unreadable")), Err("unreadable"));
+}
 
 #[test]
 fn what_was_read_is_done_whatever_else_is_seen() {
@@ -58,8 +77,6 @@ fn what_is_void_is_taken_away_from_the_prompt_and_over() {
     for (look, expected) in [
         (Look { is_pasted: false, ..void.clone() }, over()),
         (ours.clone(), Step::Empty(1)),
-        (Look { empties: EMPTIES_MAX, ..ours.clone() }, over()),
-        (Look { doing: Some(Doing::Working), ..ours.clone() }, over()),
         (Look { holds: Holds::Other, ..void.clone() }, over()),
         (Look { holds: Holds::Stale, ..void.clone() }, over()),
         (Look { holds: Holds::Unknown, ..void.clone() }, over()),
@@ -68,9 +85,37 @@ fn what_is_void_is_taken_away_from_the_prompt_and_over() {
     ] {
         check(&look, &expected);
     }
-    let person = Look { is_person_here: true, ..ours };
+    let person = Look { is_person_here: true, ..ours.clone() };
     assert_eq!(last(&delivery(), &person, 20), Step::Wait(Waiting::Person));
     assert_eq!(last(&delivery(), &void, 6), over());
+    for look in [
+        Look { empties: EMPTIES_MAX, ..ours.clone() },
+        Look { doing: Some(Doing::Working), ..ours },
+    ] {
+        assert_eq!(last(&delivery(), &look, 3), over(), "{look:?}");
+    }
+}
+
+#[test]
+fn nobody_else_is_let_at_the_pane_while_what_was_typed_is_on_its_way() {
+    let asks = || Some(Doing::Asking { what: "permission".to_owned() });
+    let pasted = Look { is_pasted: true, doing: asks(), ..free() };
+    let ours = Look { holds: Holds::Ours, doing: asks(), ..pressed() };
+    let void = Look { ticket: Ticket::Void, is_recalled: true, ..ours.clone() };
+    for look in [&pasted, &ours, &void] {
+        let mut typing = Typing::default();
+        let step = typing.next(&delivery(), look, &pace(), NOW);
+        assert!(matches!(step, Step::Pause(_)), "{step:?} {look:?}");
+        assert!(typing.is_on_its_way(), "{look:?}");
+        let step = last(&delivery(), look, 6);
+        assert!(matches!(step, Step::Wait(Waiting::Asking) | Step::Done(_)), "{step:?} {look:?}");
+    }
+    // What was seen to come is on its way no more.
+    for look in [Look { holds: Holds::Nothing, ..ours }, Look { holds: Holds::Ours, ..pasted }] {
+        let mut typing = Typing::default();
+        typing.next(&delivery(), &look, &pace(), NOW);
+        assert!(!typing.is_on_its_way(), "{look:?}");
+    }
 }
 
 #[test]
@@ -103,6 +148,22 @@ fn a_claim_is_given_back_only_when_nobody_answers_by_it_any_more() {
     }
     let stale = Look { holds: Holds::Stale, ..claimed };
     assert_eq!(last(&of, &stale, 1), Step::Empty(1));
+}
+
+#[test]
+fn a_claim_that_comes_late_has_all_the_time_to_be_used() {
+    let submitted = Delivery { state: DeliveryState::Submitted, attempt: 5, ..delivery() };
+    let of = Delivery { state: DeliveryState::Claimed, ..submitted.clone() };
+    let claimed = Look { ticket: Ticket::Claimed, ..pressed() };
+    let mut typing = Typing::default();
+    for second in 0..60 {
+        let step = typing.next(&submitted, &pressed(), &pace(), NOW + SECOND * second);
+        assert!(matches!(step, Step::Pause(_)), "{second}: {step:?}");
+    }
+    for (second, is_given) in (60..=90).map(|second| (second, second == 90)) {
+        let step = typing.next(&of, &claimed, &pace(), NOW + SECOND * second);
+        assert_eq!(step == Step::GiveBack, is_given, "{second}: {step:?}");
+    }
 }
 
 #[test]
@@ -208,6 +269,56 @@ fn what_nobody_confirms_is_typed_again_or_left_as_the_person_says() {
         let is_over = matches!(step, Step::Done(Sighted::Unused(Unused::Failed { .. })));
         assert_eq!((is_again, is_over), (is_repeated, !is_repeated));
     }
+}
+
+#[test]
+fn what_is_to_be_left_is_known_to_be_out_before_it_is() {
+    let once = Pace { confirm: Confirm::Sight, is_repeated: false, ..pace() };
+    let ours = Look { holds: Holds::Ours, ..pasted() };
+    let later = NOW + SECOND;
+    for (state, presses, expected) in [
+        (DeliveryState::Typing, 0, Step::Tell(Sighted::Submitted)),
+        (DeliveryState::Submitted, 0, Step::Press(1)),
+        (DeliveryState::Submitted, 1, Step::Press(2)),
+        // Nobody knows whether the key is still on its way.
+        (DeliveryState::InDoubt, 1, Step::Tell(Sighted::Submitted)),
+        (DeliveryState::InDoubt, 0, Step::Tell(Sighted::Typing)),
+    ] {
+        let (of, look) = (Delivery { state, ..delivery() }, Look { presses, ..ours.clone() });
+        let mut typing = Typing::default();
+        typing.next(&of, &look, &once, NOW);
+        assert_eq!(typing.next(&of, &look, &once, later), expected, "{state:?} {presses}");
+    }
+}
+
+#[test]
+fn what_may_have_been_read_is_left_when_its_run_ends_or_its_hook_took_it_in_vain() {
+    let once = Pace { confirm: Confirm::Sight, is_repeated: false, ..pace() };
+    let dead = Look { is_alive: false, ..free() };
+    let left = |step: &Step| matches!(step, Step::Done(Sighted::Unused(Unused::Failed { .. })));
+    for (state, ticket, presses, is_left) in [
+        (DeliveryState::Typing, Ticket::Open, 0, false),
+        (DeliveryState::Typing, Ticket::Open, 1, true),
+        (DeliveryState::Submitted, Ticket::Open, 0, true),
+        (DeliveryState::Claimed, Ticket::Claimed, 0, true),
+        (DeliveryState::InDoubt, Ticket::Open, 0, true),
+        (DeliveryState::InDoubt, Ticket::Absent, 0, false),
+        (DeliveryState::InDoubt, Ticket::Void, 0, false),
+    ] {
+        let (of, look) =
+            (Delivery { state, ..delivery() }, Look { ticket, presses, ..dead.clone() });
+        let step = Typing::default().next(&of, &look, &once, NOW);
+        assert_eq!(left(&step), is_left, "{state:?} {ticket:?} {presses}: {step:?}");
+        let step = Typing::default().next(&of, &look, &Pace { is_repeated: true, ..once }, NOW);
+        assert!(!left(&step), "{state:?} {ticket:?} {presses}: {step:?}");
+    }
+    let of = Delivery { state: DeliveryState::Claimed, ..delivery() };
+    let claimed = Look { ticket: Ticket::Claimed, ..pressed() };
+    let (mut typing, mut step) = (Typing::default(), Step::Lay);
+    for second in 0..=30 {
+        step = typing.next(&of, &claimed, &once, NOW + SECOND * second);
+    }
+    assert!(left(&step), "{step:?}");
 }
 
 #[test]

@@ -187,6 +187,14 @@ fn what_is_taken_back_is_not_posted_and_what_is_out_is_not_taken_back() {
 }
 
 #[test]
+fn what_was_given_up_before_a_crash_is_not_sent_anew_after_it() {
+    let void = PostLook { ticket: Ticket::Void, ..free() };
+    let step = Posting::default().next(&in_state(DeliveryState::InDoubt), &void, NOW);
+    let PostStep::Done(Sighted::Unused(Unused::Failed { why })) = step else { panic!("{step:?}") };
+    assert!(why.contains("never taken"), "{why}");
+}
+
+#[test]
 fn when_the_run_is_over_nobody_gets_the_ticket_any_more() {
     for (ticket, step) in [
         (Ticket::Absent, PostStep::Void),

@@ -28,13 +28,45 @@ fn mail_is_offered_to_an_agent_that_is_at_its_prompt() {
         (Agent { intent: Intent::Pause, ..idle() }, waits.clone(), ""),
         (Agent { intent: Intent::Stop, ..idle() }, waits.clone(), ""),
         (busy.clone(), waits.clone(), ""),
-        (busy, interrupts.clone(), "interrupt"),
+        (busy.clone(), interrupts.clone(), "interrupt"),
+        (Agent { intent: Intent::Pause, ..busy }, interrupts.clone(), ""),
         (Agent { phase: Phase::Asking, ..idle() }, interrupts, ""),
         (agent(), waits.clone(), ""),
         (see(&idle(), ended()), waits, ""),
     ] {
         check(&agent, &world, expected);
     }
+}
+
+#[test]
+fn a_busy_agent_is_interrupted_again_and_again_but_never_in_one_breath() {
+    let world = World { has_mail: true, interrupt: Some(message()), ..World::default() };
+    let busy = Agent { phase: Phase::Busy, since: NOW - Duration::from_mins(1), ..idle() };
+    let mut times: Vec<(Timestamp, String)> = Vec::new();
+    let mut at = NOW;
+    // It is planned for whenever something happens, and not only when it wakes.
+    while at < NOW + Duration::from_mins(1) {
+        let plan = plan(&busy, &world, at);
+        assert!(plan.wake_at.is_some_and(|wake| wake > at && wake <= at + INTERRUPT_EVERY));
+        let step = plan.steps.into_iter().find_map(|step| match step.action {
+            Some(Action::InterruptAgent { step, .. }) => Some(step),
+            Some(_) | None => None,
+        });
+        if let Some(step) = step.filter(|step| times.last().is_none_or(|(_, last)| last != step)) {
+            times.push((at, step));
+        }
+        at = at + Duration::from_millis(700);
+    }
+    assert_eq!((times.len(), times[0].0), (6, NOW));
+    for pair in times.windows(2) {
+        assert!(pair[1].0.since(pair[0].0) >= INTERRUPT_WITHIN, "{times:?}");
+    }
+    let next_turn = Agent { since: at, ..busy };
+    let Some(Action::InterruptAgent { step, .. }) = &plan(&next_turn, &world, at).steps[0].action
+    else {
+        panic!("it is not interrupted in its next turn");
+    };
+    assert!(!times.iter().any(|(_, it)| it == step), "{step}");
 }
 
 #[test]

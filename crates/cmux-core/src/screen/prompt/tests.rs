@@ -112,12 +112,50 @@ fn only_what_is_exactly_ours_is_ours() {
         ("[Pasted text #4 +1 lines]", Whose::Folded),
         ("[Pasted text #4 +3 lines]", Whose::Somebodys),
         ("[Pasted text #4 +2 lines] and more", Whose::Somebodys),
+        ("[Pasted text #4: 2 lines → /home/ada/pastes/4_013102.txt]", Whose::Folded),
+        ("[Pasted text #4: 7 lines → /home/ada/pastes/4_000002.txt]", Whose::Somebodys),
     ] {
         let composer = Composer::Holds(text.to_owned());
         assert_eq!(shape(Frame::Rules).whose(&composer, ours), expected, "{text}");
     }
     assert_eq!(shape(Frame::Rules).whose(&Composer::Empty, ours), Whose::Nobodys);
     assert_eq!(shape(Frame::Rules).whose(&Composer::Absent, ours), Whose::Unknown);
+}
+
+#[test]
+fn an_accent_may_be_drawn_with_its_letter_or_behind_it() {
+    let apart = "[cmux dlv_1 from a]\ncafe\u{301} o\u{308}";
+    for (ours, text, expected) in [
+        (apart, "[cmux dlv_1 from a]\n  caf\u{e9} \u{f6}", Whose::Ours),
+        (apart, apart, Whose::Ours),
+        ("caf\u{e9}", "cafe\u{301}", Whose::Ours),
+        (apart, "[cmux dlv_1 from a]\n  caf\u{e9} \u{f6}X", Whose::Somebodys),
+        ("cafe", "caf\u{e9}", Whose::Somebodys),
+        ("caf\u{e9}", "cafe", Whose::Somebodys),
+        ("cafe\u{301}", "caf", Whose::Somebodys),
+    ] {
+        assert_eq!(shape(Frame::Rules).whose(&holds(text), ours), expected, "{text}");
+    }
+}
+
+#[test]
+fn copies_of_what_was_typed_are_known_and_nothing_else_is_taken_for_them() {
+    let ours = "[cmux dlv_1 from a]\n\thello\nthere";
+    let twice = "[cmux dlv_1 from a]\n    hello\n  there[cmux dlv_1 from a]\n      hello\nthere";
+    for (text, expected) in [
+        (twice, Whose::Repeated),
+        (&format!("{twice}{ours}"), Whose::Repeated),
+        ("[Pasted text #1 +2 lines][Pasted text #2 +2 lines]", Whose::Repeated),
+        ("[Pasted text #9 +3 lines] [Pasted text #10 +3 lines]", Whose::Repeated),
+        (&format!("{twice} x"), Whose::Somebodys),
+        (&format!("x {twice}"), Whose::Somebodys),
+        (&twice[..twice.len() - 1], Whose::Somebodys),
+        ("[Pasted text #1 +2 lines][Pasted text #2 +7 lines]", Whose::Somebodys),
+        ("[Pasted text #1 +2 lines] x [Pasted text #2 +2 lines]", Whose::Somebodys),
+        ("[Pasted text #1 +2 lines]", Whose::Folded),
+    ] {
+        assert_eq!(shape(Frame::Rules).whose(&holds(text), ours), expected, "{text}");
+    }
 }
 
 const RULES: Frame = Frame::Rules;
@@ -141,10 +179,9 @@ fn shape(frame: Frame) -> PromptShape {
         marks: vec!["❯".to_owned()],
         placeholders: vec![pattern("^Ask me anything$")],
         has_cursor: false,
-        folds: vec![Fold {
-            pattern: pattern("^\\[Pasted text \\## +# lines\\]$"),
-            counts: Counts::Lines,
-        }],
+        folds: ["^\\[Pasted text \\## +# lines\\]$", "^\\[Pasted text \\##: # lines → *\\]$"]
+            .map(|it| Fold { pattern: pattern(it), counts: Counts::Lines })
+            .into(),
         footer: vec![pattern("^ Build "), pattern("^ * default · /")],
         below_max: 6,
     }

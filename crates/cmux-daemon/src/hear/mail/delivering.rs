@@ -2,14 +2,14 @@
 
 use cmux_core::agent::{Agent, Intent, LifeState};
 use cmux_core::delivery::{Delivery, Sighted};
-use cmux_core::event::Actor;
+use cmux_core::event::{Actor, Event, What};
 use cmux_core::id::{AgentId, DeliveryId, MessageId, NewIds, RunId};
 use cmux_core::mail::{self, BATCH_MAX, Waiting};
 use cmux_core::message::{Evidence, Message, MessageState};
 use cmux_core::plan::Subject;
 use cmux_core::report::Answer;
 use cmux_core::time::Timestamp;
-use cmux_store::{StoreError, Tx, agents, deliveries, messages, projects};
+use cmux_store::{StoreError, Tx, View, agents, deliveries, messages, projects};
 
 use super::change;
 use crate::hear::{Heard, kinds};
@@ -32,10 +32,9 @@ pub(in crate::hear) fn wanted(
         return Ok(nothing());
     }
     let Some(project) = projects::find(tx.view(), &agent.project)? else { return Ok(nothing()) };
-    let limit = u32::try_from(BATCH_MAX).unwrap_or(u32::MAX);
-    let mut waiting = messages::next_up(tx.view(), id, limit)?;
+    let mut waiting = candidates(tx.view(), id)?;
     if kinds::is_commanded(tx.view(), &agent.kind)? && turn_away(tx, &agent, &waiting, now, ids)? {
-        waiting = messages::next_up(tx.view(), id, limit)?;
+        waiting = candidates(tx.view(), id)?;
         waiting.retain(|it| mail::may_command(&it.from.actor));
     }
     let delivery = DeliveryId::new(ids.ulid());
@@ -49,6 +48,19 @@ pub(in crate::hear) fn wanted(
     }
     let answer = Answer::Delivery(Some(Box::new(made)));
     Ok(Heard { answer: Ok(answer), ..Heard::new([Subject::Agent(id)]) })
+}
+
+/// Returns what may go next to an agent: what was sent first, and the first of each who has sent something.
+fn candidates(view: View<'_>, agent: AgentId) -> Result<Vec<Message>, StoreError> {
+    let limit = u32::try_from(BATCH_MAX).unwrap_or(u32::MAX);
+    let mut found = messages::next_up(view, agent, limit)?;
+    if found.len() == BATCH_MAX {
+        let firsts = messages::firsts(view, agent, limit)?;
+        let is_new = |it: &Message| found.iter().all(|there| there.id != it.id);
+        let more: Vec<Message> = firsts.into_iter().filter(is_new).collect();
+        found.extend(more);
+    }
+    Ok(found)
 }
 
 /// Gives up what an agent would run that is not to be run, and returns whether there was any. Nobody could
@@ -124,10 +136,15 @@ pub(in crate::hear) fn held(
     id: AgentId,
     run: RunId,
     held: Option<Waiting>,
+    now: Timestamp,
 ) -> Result<Heard, StoreError> {
-    let agent = agents::find(tx.view(), id)?;
-    if agent.is_some_and(|it| it.is_in(run)) && agents::held(tx.view(), id)? != held {
+    let agent = agents::find(tx.view(), id)?.filter(|it| it.is_in(run));
+    if let Some(agent) = agent
+        && agents::held(tx.view(), id)? != held
+    {
         agents::set_held(tx, id, held)?;
+        let told = Event::own_in(&agent.project, What::AgentHeld { held });
+        tx.append(&Event { agent: Some(id), run: Some(run), ..told }, now)?;
     }
     Ok(Heard::new([]))
 }

@@ -18,8 +18,9 @@ use cmux_store::{StoreError, Tx, agents, deliveries, messages, projects, wake};
 use super::{add, admit, change, seen};
 use crate::hear::kinds;
 
-/// Stores what cmux has to say, and has its reader planned for at once; the person, if its reader would run it. It is never too much for anybody: it
-/// follows from what was admitted.
+/// Stores what cmux has to say, and has its reader planned for at once; the person, if its reader would run it.
+/// It is never too much for anybody: it follows from what was admitted, and of a conversation in which more of
+/// the same has come to pass than was read of, one word is enough.
 pub(crate) fn notify(
     tx: &mut Tx<'_>,
     new: &NewMessage,
@@ -37,6 +38,11 @@ pub(crate) fn notify(
         Some(id) => messages::find(tx.view(), id)?,
         None => None,
     };
+    if let Some(about) = &answered
+        && messages::is_told(tx.view(), new.to.agent(), about.thread, about.state)?
+    {
+        return Ok(());
+    }
     add(tx, new, answered.map(|it| it.thread), cause, now, ids)?;
     match new.to.agent() {
         Some(id) => wake::set(tx, &Subject::Agent(id), Some(now)),
@@ -78,7 +84,12 @@ pub(in crate::hear) fn reader_forgotten(
 ) -> Result<(), StoreError> {
     let why = || "its reader was forgotten".to_owned();
     if let Some(open) = deliveries::open_of(tx.view(), id)? {
-        let unused = Sighted::Unused(Unused::Failed { why: why() });
+        // A person's own agent goes on without cmux.
+        let why = match open.may_be_out() {
+            true => "its reader was forgotten, which may have been reading it".to_owned(),
+            false => why(),
+        };
+        let unused = Sighted::Unused(Unused::Failed { why });
         seen(tx, open.id, open.attempt, &unused, now, ids)?;
     }
     for message in messages::open_of(tx.view(), id)? {

@@ -6,7 +6,7 @@ use cmux_core::event::Actor;
 use cmux_core::id::AgentId;
 use cmux_core::message::{Message, Recipient, Sender, USER};
 use cmux_core::nearest::nearest;
-use cmux_core::principal::Principal;
+use cmux_core::principal::{Denial, Need, Principal};
 use cmux_core::project::{Project, ProjectId};
 use cmux_core::report::Refused;
 use cmux_store::{agents, projects, tokens};
@@ -22,6 +22,9 @@ use crate::kernel::Denied;
 
 /// How many names are told to whoever used another.
 const NAMES_MAX: usize = 8;
+
+/// What is said of an agent that is not there.
+const NOT_FOUND: &str = "not-found";
 
 /// Who reads a message, and in which project.
 pub(crate) struct Reader {
@@ -91,33 +94,52 @@ pub(crate) async fn sender(
 }
 
 /// Returns the agent that is called so: by its id, by its name in a project, or as `name@project`. A name
-/// that only one agent has is enough.
+/// that only one agent has is enough. Of a project that the caller may not write in, nobody is looked up: what
+/// is not there and what is not theirs are answered alike.
 pub(crate) async fn named(
     app: &App,
     caller: &Caller,
     called: &str,
     project: Option<&str>,
 ) -> Result<Agent, Oops> {
-    if let Ok(id) = called.parse::<AgentId>() {
-        return by_id(app, id).await;
-    }
     let own = caller.0.confined_to().cloned();
+    let only = own.clone().filter(|_| !app.mail.across_projects);
+    let is_closed = |place: &ProjectId| only.as_ref().is_some_and(|only| only != place);
+    if let Ok(id) = called.parse::<AgentId>() {
+        return match by_id(app, id).await {
+            Ok(agent) if is_closed(&agent.project) => Err(elsewhere()),
+            Err(why) if only.is_some() && why.slug() == NOT_FOUND => Err(elsewhere()),
+            found => found,
+        };
+    }
     let (name, place) = match called.split_once('@') {
         Some((name, place)) => (name, Some(project_called(app, caller, place).await?)),
         None => (called, project.map(parse_project).transpose()?.or(own)),
     };
     if let Some(place) = &place {
+        if is_closed(place) {
+            return Err(elsewhere());
+        }
         require_project(app, place.clone()).await?;
     }
     let (name, within) = (name.to_owned(), place.clone());
-    let candidates = app.read(move |view| match &within {
-        Some(project) => agents::of_project(view, project),
-        None => agents::all(view),
+    let wanted = name.clone();
+    let candidates = app.read(move |view| {
+        // All are read only to tell who there is.
+        let called = match &within {
+            Some(project) => agents::find_by_name(view, project, &wanted)?.into_iter().collect(),
+            None => agents::called(view, &wanted)?,
+        };
+        match (called.is_empty(), &within) {
+            (false, _) => Ok(called),
+            (true, Some(project)) => agents::of_project(view, project),
+            (true, None) => agents::all(view),
+        }
     });
     choose(&candidates.await?, &name, place.as_ref())
 }
 
-/// Returns the one of `candidates` that is called so.
+/// Returns the one of `candidates` that is called so: they are all who are, or all there are if nobody is.
 fn choose(candidates: &[Agent], name: &str, place: Option<&ProjectId>) -> Result<Agent, Oops> {
     let is_called = |agent: &&Agent| agent.name.as_str().eq_ignore_ascii_case(name);
     let mut called = candidates.iter().filter(is_called);
@@ -188,11 +210,37 @@ async fn may_write(app: &App, Caller(principal): &Caller, agent: &Agent) -> Resu
     Ok(())
 }
 
-/// Refuses what the caller could not have sent themselves.
+/// Refuses what the caller could not send themselves as it is.
 pub(crate) async fn may_resend(app: &App, caller: &Caller, message: &Message) -> Result<(), Oops> {
-    match message.to.agent() {
-        Some(id) => may_write(app, caller, &by_id(app, id).await?).await,
-        None => Ok(()),
+    let Some(id) = message.to.agent() else { return Ok(()) };
+    may_write(app, caller, &by_id(app, id).await?).await?;
+    if message.interrupt { may_interrupt(app, caller, &message.to).await } else { Ok(()) }
+}
+
+/// Refuses to have a reader interrupted whom the caller may not tend.
+pub(crate) async fn may_interrupt(
+    app: &App,
+    Caller(principal): &Caller,
+    to: &Recipient,
+) -> Result<(), Oops> {
+    let Some(agent) = to.agent() else { return Ok(()) };
+    let above = app.read(move |view| agents::above(view, agent)).await?;
+    principal.may_tend(&above).map_err(|denial| may_not_interrupt(denial, principal, to.name()))
+}
+
+fn may_not_interrupt(denial: Denial, who: &Principal, name: &str) -> Oops {
+    match who {
+        Principal::Agent { .. } => {
+            let detail = format!(
+                "an agent may interrupt those that it launched, and `{name}` is not one of them: without \
+                 `interrupt`, the message waits until `{name}` is idle"
+            );
+            Oops::new(StatusCode::FORBIDDEN, "not-allowed", detail)
+        }
+        Principal::Operator
+        | Principal::Browser { .. }
+        | Principal::Token { .. }
+        | Principal::Nobody => Oops::denied(denial, who, Need::Operate),
     }
 }
 

@@ -135,7 +135,8 @@ impl Hall {
             async move {
                 let counted = mpsc::channel(1).0;
                 let leave = Leave { closing, counted, caller };
-                open(&feed, wanted, leave, upgrade).await
+                let asked = Asked { wanted, filter: Filter::default(), vitals: None };
+                open(&feed, asked, leave, upgrade).await
             }
         };
         let socket = world.folder.path().join("sock");

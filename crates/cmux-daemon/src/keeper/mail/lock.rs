@@ -20,7 +20,7 @@ const MARGIN: Duration = Duration::from_millis(200);
 
 /// A lock that is held.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(in super::super) struct Lock {
     _held: Held,
     since: Instant,
     until: SystemTime,
@@ -28,7 +28,7 @@ pub(super) struct Lock {
 
 impl Lock {
     /// Takes the lock, unless somebody has it.
-    pub(super) fn take(path: &Path) -> Option<Lock> {
+    pub(in super::super) fn take(path: &Path) -> Option<Lock> {
         let (since, now) = (Instant::now(), SystemTime::now());
         match typing_lock::hold(path) {
             Ok(held) => {
@@ -41,9 +41,11 @@ impl Lock {
         }
     }
 
-    /// Returns whether it was held for long enough.
-    pub(super) fn is_old(&self) -> bool {
-        self.since.elapsed() > HELD_FOR
+    /// Returns whether it was held for long enough. While what was typed under it is on its way, that is as long as
+    /// others wait for it.
+    pub(super) fn is_old(&self, is_on_its_way: bool) -> bool {
+        let held_for = if is_on_its_way { typing_lock::WAIT_MAX } else { HELD_FOR };
+        self.since.elapsed() > held_for
     }
 
     /// Returns until when what is typed under it may be done.

@@ -1,5 +1,6 @@
 //! Deliveries that go in by an agent's own door, past its screen.
 
+use std::fs;
 use std::time::Duration;
 
 use cmux_core::delivery::{
@@ -10,11 +11,13 @@ use cmux_core::kind::Unconfirmed;
 use cmux_core::message::Evidence;
 use cmux_drivers::channel::{self, Posted, Way};
 use cmux_drivers::claims::Claims;
+use cmux_drivers::failpoint;
 use cmux_drivers::manifest::Place;
 use tokio::task::spawn_blocking;
 use tracing::{debug, warn};
 
 use super::super::desk::Desk;
+use super::super::prepare::{PORT, SECRET};
 use super::super::watch::Watch;
 use super::sight::Seen;
 use super::steps::lay;
@@ -36,10 +39,12 @@ impl Watch {
     /// Returns the way in past the screen, if messages go that way.
     fn way_in(&self) -> Option<Way> {
         let api = self.kind.manifest.api.as_ref()?;
-        let port = std::fs::read_to_string(self.folder.join("port")).ok();
+        let noted = |name| fs::read_to_string(self.folder.join(name)).ok();
+        let (port, secret) = (noted(PORT), noted(SECRET));
         let known = |place: Place| match place {
             Place::State => Some(self.state.display().to_string()),
             Place::Port => port.clone(),
+            Place::Secret => secret.clone(),
             Place::Program
             | Place::Cmux
             | Place::Home
@@ -88,6 +93,7 @@ impl Watch {
                     }
                 }
                 PostStep::Claim => {
+                    failpoint::hit("post.claim");
                     if !self.claim(&way, desk).await {
                         self.mail.soon(RETRY_AFTER);
                         return Some(way);
@@ -112,7 +118,7 @@ impl Watch {
                     return Some(way);
                 }
                 PostStep::Tell(again @ Sighted::Again { .. }) => {
-                    return self.again(way, again, desk).await;
+                    return self.recorded(way, again, desk).await;
                 }
                 PostStep::Tell(seen) => self.tell_of(&mut way, seen, desk),
                 PostStep::Done(seen) => return self.done(way, seen, desk).await,
@@ -179,6 +185,7 @@ impl Watch {
             way.posts.came = Some((attempt, Came::Refused { why }));
             return;
         }
+        failpoint::hit("post.send");
         let posted =
             channel::post(door, session.as_deref(), id, &way.delivery.text, ANSWER_WITHIN).await;
         let came = match posted {
@@ -190,6 +197,7 @@ impl Watch {
                 Came::Unknown
             }
         };
+        failpoint::hit("post.sent");
         way.posts.came = Some((attempt, came));
     }
 

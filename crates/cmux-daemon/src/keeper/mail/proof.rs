@@ -2,12 +2,14 @@
 
 use std::env;
 use std::fs;
+use std::mem;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
+use cmux_core::delivery::Delivery;
 use cmux_core::id::DeliveryId;
-use cmux_drivers::manifest::{Place, Transcript};
-use cmux_drivers::transcript::{Looked, Used, used};
+use cmux_drivers::manifest::{Place, Template, Transcript};
+use cmux_drivers::transcript::{Looked, Used, find_all, used};
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 use tracing::debug;
@@ -19,8 +21,17 @@ use super::UnderWay;
 /// How often a transcript is searched for that is not there yet.
 const SEARCH_EVERY: Duration = Duration::from_millis(100);
 
+/// How many looks at one transcript are taken at once.
+const LOOKS_MAX: usize = 64;
+
+/// How far the clock that deliveries are made by and that of the disk may be apart.
+const CLOCKS_APART: Duration = Duration::from_mins(10);
+
 /// How long an agent must have been at what it was told, where nothing else tells that it has read it.
 const WORKED_FOR: Duration = Duration::from_secs(5);
+
+/// How long it must have been where its answer would tell, and does not come.
+const THOUGHT_FOR: Duration = Duration::from_secs(30);
 
 /// Where an agent's conversation is written down.
 #[derive(Clone, Debug)]
@@ -32,6 +43,14 @@ pub(in super::super) struct Whereabouts {
     settings: Option<String>,
 }
 
+/// A transcript of another session, how far it was read in search of a delivery, and what it told.
+#[derive(Debug)]
+struct Trail {
+    path: PathBuf,
+    from: u64,
+    told: Option<bool>,
+}
+
 /// How far a transcript was read in search of a delivery.
 #[derive(Debug, Default)]
 pub(in super::super) struct Proof {
@@ -40,8 +59,25 @@ pub(in super::super) struct Proof {
     path: Option<PathBuf>,
     searched_at: Option<Instant>,
     from: Option<u64>,
+    /// Whether its delivery was made before, and may have gone to another session.
+    is_inherited: bool,
+    /// The transcripts of other sessions that it may have gone to.
+    others: Vec<Trail>,
+    /// Whether it is in the transcript, though not answered.
+    is_said: bool,
     /// Since when its agent has worked, or been at an empty prompt after that, with the ticket taken.
     worked_at: Option<Instant>,
+}
+
+/// Returns the transcript of a `session` of an agent that works in `cwd` and keeps its own things in `state`, or
+/// that there is none, if that can be told. It reads the disk.
+pub(crate) fn transcript_of(
+    transcript: &Transcript,
+    session: String,
+    cwd: &str,
+    state: PathBuf,
+) -> Option<Option<PathBuf>> {
+    Whereabouts::of(transcript, session, cwd, state).search()
 }
 
 impl Whereabouts {
@@ -68,7 +104,26 @@ impl Whereabouts {
 
     /// Returns the transcript, or that it is not there, if that can be told.
     fn search(&self) -> Option<Option<PathBuf>> {
-        let known = |place: Place| match place {
+        let found = self.transcript.find(|place| self.known(place));
+        let found =
+            found.inspect_err(|error| debug!(%error, "a transcript could not be looked for"));
+        Some(found.ok()?.map(|found| found.path))
+    }
+
+    /// Returns the files in which it is written down what it uses: the transcript, and those that are `also`
+    /// of its shape.
+    pub(in super::super) fn files(&self, also: Option<&Template>) -> Vec<PathBuf> {
+        let also = also.map(|path| find_all(path, |place| self.known(place)));
+        let also = also.transpose().inspect_err(|error| {
+            debug!(%error, "what subagents use could not be looked for");
+        });
+        let also = also.ok().flatten().unwrap_or_default().into_iter().map(|found| found.path);
+        self.find().into_iter().chain(also).collect()
+    }
+
+    /// Returns what fills a place in a path.
+    fn known(&self, place: Place) -> Option<String> {
+        match place {
             Place::Home => env::var("HOME").ok(),
             Place::State => Some(self.state.display().to_string()),
             Place::Settings => self.settings.clone(),
@@ -81,55 +136,115 @@ impl Whereabouts {
             | Place::Name
             | Place::Run
             | Place::Port
+            | Place::Secret
             | Place::Prompt
             | Place::Role
             | Place::Pid => None,
-        };
-        let found = self.transcript.find(known);
-        let found =
-            found.inspect_err(|error| debug!(%error, "a transcript could not be looked for"));
-        Some(found.ok()?.map(|found| found.path))
+        }
     }
 
-    /// Returns whether `delivery` is in the transcript, if that can be told.
-    pub(in super::super) fn has(&self, delivery: DeliveryId) -> Option<bool> {
-        let Some(path) = self.search()? else { return Some(false) };
-        let mut from = 0;
-        read(&self.transcript, &path, &mut from, delivery)
+    /// Returns whether `delivery` is in the transcript, or in that of another session which was written to since
+    /// it was made, if that can be told. Of long ones, that takes a while.
+    pub(in super::super) fn has(&self, delivery: &Delivery) -> Option<bool> {
+        let found = self.search()?;
+        let own = match &found {
+            Some(path) => look_through(&self.transcript, path, &mut 0, delivery.id),
+            None => Some(false),
+        };
+        if own == Some(true) {
+            return own;
+        }
+        let others = self.others(delivery)?;
+        // There was one when it was typed: it is somewhere else now, and nobody has looked into it.
+        if delivery.mark > 0 && found.is_none() && others.is_empty() {
+            return None;
+        }
+        if others.iter().any(|it| it.told == Some(true)) {
+            return Some(true);
+        }
+        own.filter(|_| others.iter().all(|it| it.told.is_some()))
+    }
+
+    /// Looks for `delivery` in every other transcript that was written to since it was made: a CLI that was told to
+    /// begin another conversation has what it read before in the last one's. Nothing, if they cannot be found.
+    fn others(&self, delivery: &Delivery) -> Option<Vec<Trail>> {
+        let made = u64::try_from(delivery.made_at.0).unwrap_or(0);
+        let since = UNIX_EPOCH + Duration::from_millis(made);
+        let since = since.checked_sub(CLOCKS_APART).unwrap_or(UNIX_EPOCH);
+        let found = self.transcript.recent(|place| self.known(place), since);
+        let found = found.inspect_err(|error| debug!(%error, "transcripts could not be found"));
+        let trail = |path: PathBuf| {
+            let mut from = 0;
+            let told = look_through(&self.transcript, &path, &mut from, delivery.id);
+            Trail { path, from, told }
+        };
+        let own = self.find();
+        let paths = found.ok()?.into_iter().map(|found| found.path);
+        Some(paths.filter(|path| Some(path) != own.as_ref()).map(trail).collect())
     }
 }
 
-/// Reads on in a transcript. Returns whether `delivery` is in it, if that can be told.
-fn read(
+/// Looks into a transcript from the byte `from` on.
+fn look(transcript: &Transcript, path: &Path, from: u64, delivery: DeliveryId) -> Option<Looked> {
+    let looked = used(transcript.shape, path, from, delivery);
+    looked.inspect_err(|error| debug!(%error, "a transcript could not be read")).ok()
+}
+
+/// Looks through all of a transcript from the byte `from` on, which is where to go on then. Returns whether
+/// `delivery` is there, if that can be told.
+fn look_through(
     transcript: &Transcript,
     path: &Path,
     from: &mut u64,
     delivery: DeliveryId,
 ) -> Option<bool> {
-    match used(transcript.shape, path, *from, delivery) {
-        Ok(Looked { used: Used::Yes, .. }) => Some(true),
-        Ok(Looked { used: Used::NotYet, next }) => {
-            *from = next;
-            Some(false)
-        }
-        Ok(Looked { used: Used::Unknown, .. }) => None,
-        Err(error) => {
-            debug!(%error, "a transcript could not be read");
-            None
+    for _ in 0..LOOKS_MAX {
+        let looked = look(transcript, path, *from, delivery)?;
+        match looked.used {
+            // Nobody takes it back any more.
+            Used::Yes | Used::Said => return Some(true),
+            Used::NotYet => {
+                *from = looked.next;
+                return Some(false);
+            }
+            Used::Unknown => return None,
+            Used::Further => *from = looked.next,
         }
     }
+    debug!("a transcript is too long to be read");
+    None
 }
 
 impl Proof {
+    /// Returns what is known of a delivery that was made before.
+    pub(super) fn inherited() -> Proof {
+        Proof { is_inherited: true, ..Proof::default() }
+    }
+
     /// Takes note of whether the agent is seen at what it was told. Returns whether it has been for long
     /// enough to have read it: what comes back to the prompt does so sooner.
     pub(super) fn works(&mut self, is_taken: bool, is_working: bool) -> bool {
+        self.worked(is_taken, is_working) >= WORKED_FOR
+    }
+
+    /// Takes note of the same of an agent that writes down what it is asked, and what it answers. It may think
+    /// for long, and whoever interrupts it for a message that cannot wait is not to wait for that.
+    pub(super) fn thinks(&mut self, is_taken: bool, is_working: bool) -> bool {
+        self.worked(is_taken, is_working) >= THOUGHT_FOR && is_working && self.is_said
+    }
+
+    /// Returns whether the agent was asked it, by its own record, though nothing was answered.
+    pub(super) fn is_said(&self) -> bool {
+        self.is_said
+    }
+
+    fn worked(&mut self, is_taken: bool, is_working: bool) -> Duration {
         if !is_taken {
             self.worked_at = None;
         } else if is_working {
             self.worked_at.get_or_insert_with(Instant::now);
         }
-        self.worked_at.is_some_and(|at| at.elapsed() >= WORKED_FOR)
+        self.worked_at.map_or(Duration::ZERO, |at| at.elapsed())
     }
 }
 
@@ -152,11 +267,31 @@ impl Watch {
     pub(super) async fn in_transcript(&self, way: &mut UnderWay) -> Option<bool> {
         let at = self.whereabouts()?;
         let (proof, id) = (&mut way.proof, way.delivery.id);
-        if proof.session.as_ref().is_some_and(|session| *session != at.session) {
-            // Another conversation was begun, which is written down elsewhere.
+        let is_other = match &proof.session {
+            Some(session) => *session != at.session,
+            None => proof.is_inherited,
+        };
+        if is_other {
+            // Another conversation was begun, or may have been, and what was read before is not in this one's.
+            let (at, delivery) = (at.clone(), way.delivery.clone());
+            let others = spawn_blocking(move || at.others(&delivery)).await;
+            proof.others = others.ok().flatten()?;
             (proof.path, proof.searched_at, proof.from) = (None, None, Some(0));
         }
         proof.session = Some(at.session.clone());
+        if !proof.others.is_empty() {
+            let (transcript, mut others) = (at.transcript.clone(), mem::take(&mut proof.others));
+            let looked = spawn_blocking(move || {
+                for other in &mut others {
+                    other.told = look_through(&transcript, &other.path, &mut other.from, id);
+                }
+                others
+            });
+            proof.others = looked.await.ok()?;
+            if proof.others.iter().any(|other| other.told == Some(true)) {
+                return Some(true);
+            }
+        }
         if proof.path.is_none() {
             if proof.searched_at.is_some_and(|it| it.elapsed() < SEARCH_EVERY) {
                 return None;
@@ -166,10 +301,103 @@ impl Watch {
             proof.path = spawn_blocking(move || search.find()).await.ok().flatten();
         }
         let path = proof.path.clone()?;
-        let mut from = proof.from.unwrap_or(way.delivery.mark);
-        // What is new is short.
-        let told = read(&at.transcript, &path, &mut from, id);
-        proof.from = Some(from);
-        told
+        let from = proof.from.unwrap_or(way.delivery.mark);
+        let looked = spawn_blocking(move || look(&at.transcript, &path, from, id)).await;
+        let looked = looked.ok().flatten()?;
+        match looked.used {
+            Used::Yes => Some(true),
+            // What is left is looked at the next time.
+            Used::Said | Used::NotYet | Used::Further => {
+                proof.is_said |= looked.used == Used::Said;
+                proof.from = Some(looked.next);
+                Some(false)
+            }
+            Used::Unknown => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use cmux_core::delivery::DeliveryState;
+    use cmux_core::time::Timestamp;
+    use cmux_drivers::manifest::{Template, TranscriptShape};
+
+    use super::*;
+
+    const READ: &str = r#"{"type":"user","message":{"role":"user","content":"[cmux dlv_00000000000000000000000001 from a]\nhi"}}"#;
+
+    #[test]
+    fn what_was_read_is_found_in_whichever_session_it_went_to() {
+        for (files, expected) in [
+            (vec![], Some(false)),
+            (vec![("now", "{}")], Some(false)),
+            (vec![("now", READ)], Some(true)),
+            (vec![("before", READ)], Some(true)),
+            (vec![("before", READ), ("between", "{}"), ("now", "{}")], Some(true)),
+        ] {
+            let state = tempfile::tempdir().unwrap();
+            for (session, line) in &files {
+                let path = state.path().join(format!("{session}.jsonl"));
+                fs::write(path, format!("{line}\n")).unwrap();
+            }
+            let path = Template::read("{state}/{session}.jsonl").unwrap();
+            let transcript = Transcript { shape: TranscriptShape::Demo, path };
+            let folder = state.path().to_owned();
+            let at = Whereabouts::of(&transcript, "now".to_owned(), "/a", folder);
+            assert_eq!(at.has(&delivery()), expected, "{files:?}");
+        }
+    }
+
+    #[test]
+    fn a_transcript_that_was_there_and_is_not_tells_nothing() {
+        let state = tempfile::tempdir().unwrap();
+        let path = Template::read("{state}/{session}.jsonl").unwrap();
+        let transcript = Transcript { shape: TranscriptShape::Demo, path };
+        let at = Whereabouts::of(&transcript, "now".to_owned(), "/a", state.path().to_owned());
+        let marked = Delivery { mark: 7, ..delivery() };
+        assert_eq!(at.has(&marked), None);
+        // After `/clear` there is none yet of the session, and that of the one before tells.
+        fs::write(state.path().join("before.jsonl"), "{}\n").unwrap();
+        assert_eq!(at.has(&marked), Some(false));
+    }
+
+    #[test]
+    fn a_delivery_is_found_at_the_end_of_a_long_transcript() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = Template::read("{state}/{session}.jsonl").unwrap();
+        let transcript = Transcript { shape: TranscriptShape::Demo, path };
+        let at = Whereabouts::of(&transcript, "s".to_owned(), "/", folder.path().to_owned());
+        let delivery = delivery();
+        let id = delivery.id;
+        assert_eq!(at.has(&delivery), Some(false), "there is none");
+        let file = fs::File::create(folder.path().join("s.jsonl")).unwrap();
+        // A hole in a file takes no room.
+        file.set_len(100 << 20).unwrap();
+        assert_eq!(at.has(&delivery), Some(false));
+        let mut file =
+            fs::File::options().append(true).open(folder.path().join("s.jsonl")).unwrap();
+        let prompt = format!("[cmux {id} from a · task · msg_1]\\nhello");
+        let record =
+            format!(r#"{{"type":"user","message":{{"role":"user","content":"{prompt}"}}}}"#);
+        writeln!(file, "\n{record}").unwrap();
+        assert_eq!(at.has(&delivery), Some(true));
+    }
+
+    fn delivery() -> Delivery {
+        Delivery {
+            id: "dlv_00000000000000000000000001".parse().unwrap(),
+            agent: "agt_00000000000000000000000001".parse().unwrap(),
+            run: "run_00000000000000000000000001".parse().unwrap(),
+            messages: vec!["msg_00000000000000000000000001".parse().unwrap()],
+            text: "text".to_owned(),
+            attempt: 1,
+            state: DeliveryState::InDoubt,
+            mark: 0,
+            made_at: Timestamp(0),
+            since: Timestamp(0),
+        }
     }
 }

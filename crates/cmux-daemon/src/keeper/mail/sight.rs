@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use cmux_core::agent::Doing;
-use cmux_core::delivery::{Confirm, Delivery, Holds, Look, Pace, Ticket};
-use cmux_core::kind::{Channel, Unconfirmed};
+use cmux_core::delivery::{Confirm, Delivery, Holds, Look, Pace, Ticket, Traces};
+use cmux_core::kind::{Channel, Unconfirmed, Witness};
 use cmux_core::message::Evidence;
 use cmux_core::screen::prompt::{Composer, Whose};
 use cmux_core::screen::{self, Sight};
@@ -15,19 +15,15 @@ use cmux_drivers::process::foreground;
 use cmux_drivers::tmux::TmuxError;
 use cmux_drivers::tmux::glance::{self, Glance};
 use cmux_drivers::typing_lock::is_dialog_near;
+use cmux_store::turns;
 use tokio::time::Instant;
+use tracing::debug;
 
 use super::super::desk::Desk;
 use super::super::house::ANSWER_WITHIN;
 use super::super::telling::screen_of;
 use super::super::watch::Watch;
 use super::UnderWay;
-
-/// How long after a person's key nothing is typed in their way, in seconds.
-const PERSON_FOR_S: u64 = 3;
-
-/// How long it is waited for the program to answer a person's key, in seconds.
-const UNANSWERED_FOR_S: u64 = 30;
 
 /// How long apart looks are at least in a person's server, where each is a process.
 const VISIT_APART: Duration = Duration::from_millis(500);
@@ -36,8 +32,11 @@ const VISIT_APART: Duration = Duration::from_millis(500);
 const LOOK_SHARE: u32 = 2;
 const APART_MAX: Duration = Duration::from_millis(250);
 
+/// In how many of an agent's last turns it is looked for whether a delivery was read.
+const TURNS_LOOKED_AT: u32 = 20;
+
 /// Returns the second that a moment is in, since 1970.
-pub(super) fn second(at: Timestamp) -> u64 {
+pub(in super::super) fn second(at: Timestamp) -> u64 {
     u64::try_from(at.0 / 1000).unwrap_or(0)
 }
 
@@ -68,15 +67,16 @@ impl Steps<'_> {
 }
 
 /// A look at a pane, and what it says.
-pub(super) struct Seen {
-    pub(super) glance: Glance,
-    pub(super) sight: Sight,
+pub(in super::super) struct Seen {
+    pub(in super::super) glance: Glance,
+    pub(in super::super) sight: Sight,
     doing: Option<Doing>,
+    is_person_here: bool,
 }
 
 impl Seen {
     /// Returns whether a person may have typed in the pane from that second on.
-    fn is_touched_since(&self, second: u64) -> bool {
+    pub(in super::super) fn is_touched_since(&self, second: u64) -> bool {
         self.glance.person_s.is_some_and(|at| at >= second)
     }
 
@@ -88,10 +88,12 @@ impl Seen {
 
 impl Watch {
     /// Looks at the pane, and hears what it says of the agent.
-    pub(super) async fn glance(&mut self, desk: &Desk) -> Result<Seen, TmuxError> {
+    pub(in super::super) async fn glance(&mut self, desk: &Desk) -> Result<Seen, TmuxError> {
         let begun = Instant::now();
         let control = self.house.control().await?;
-        let glance = glance::glance(&control, self.pane, ANSWER_WITHIN).await;
+        let lock = desk.home.typing_lock(&self.run.to_string());
+        let glance = glance::glance(&control, self.pane, ANSWER_WITHIN);
+        let (glance, is_near) = between_marks(|| is_dialog_near(&lock), glance).await;
         self.mail.look_took = begun.elapsed();
         let glance = glance?;
         if glance.is_dead || glance.run != Some(self.run) {
@@ -104,36 +106,34 @@ impl Watch {
         self.hear(&sight, now);
         self.decide(desk);
         // A hook has gone on, and what it asks for is not drawn yet.
-        let is_near = is_dialog_near(&desk.home.typing_lock(&self.run.to_string()));
         let doing = match self.doing_as_seen(&sight) {
             Some(Doing::AtPrompt) if is_near => Some(Doing::Asking { what: NEAR.to_owned() }),
             doing => doing,
         };
-        Ok(Seen { glance, sight, doing })
+        let at = |second: u64| Timestamp(i64::try_from(second).unwrap_or(0) * 1000);
+        let (key, written) = (glance.person_s.map(at), at(glance.written_s));
+        // tmux tells whole seconds.
+        let is_person_here = self.mail.person.is_here(key, written, at(second(clock::wall())));
+        Ok(Seen { glance, sight, doing, is_person_here })
     }
 
-    /// Returns whether the agent is seen to work at this moment, with nobody at its keyboard.
-    pub(in super::super) async fn is_seen_working(&mut self, desk: &Desk) -> bool {
-        let Ok(seen) = self.glance(desk).await else { return false };
-        let look = self.looks(&seen, Holds::Unknown, Ticket::Absent);
-        let is_alone = !look.is_person_here && !look.is_scrolled && !look.is_deaf;
-        seen.doing == Some(Doing::Working) && is_alone
+    /// Returns whether the agent does that, with nobody else at its terminal.
+    pub(super) fn is_alone(&self, seen: &Seen, doing: &Doing) -> bool {
+        let look = self.looks(seen, Holds::Unknown, Ticket::Absent);
+        let is_free = !look.is_person_here && !look.is_scrolled && !look.is_deaf;
+        seen.doing.as_ref() == Some(doing) && look.is_in_front && is_free
     }
 
-    /// Returns what the agent does, if its screen does not speak against it: what is typed goes to the screen.
+    /// Returns whether the agent is at its prompt and nobody else is.
+    pub(in super::super) fn is_at_rest(&self, seen: &Seen) -> bool {
+        self.is_alone(seen, &Doing::AtPrompt)
+    }
+
+    /// Returns what the agent does, if its screen does not speak against it.
     fn doing_as_seen(&self, sight: &Sight) -> Option<Doing> {
         let ranking = &self.kind.manifest.witnesses;
         let judged = judge(ranking, &self.statements, self.now()).map(|said| said.doing.clone());
-        match &sight.seen {
-            Some(screen::Seen::Asking { what }) => Some(Doing::Asking { what: what.clone() }),
-            Some(screen::Seen::Dialog { name }) => Some(Doing::Asking { what: name.clone() }),
-            Some(screen::Seen::Busy) => Some(Doing::Working),
-            Some(screen::Seen::Limited { until }) => Some(Doing::Limited { until: *until }),
-            Some(screen::Seen::Idle | screen::Seen::Draft { .. }) => {
-                judged.or(Some(Doing::AtPrompt))
-            }
-            None => judged.filter(|doing| *doing != Doing::AtPrompt),
-        }
+        as_seen(sight.seen.as_ref(), judged, self.channel)
     }
 
     /// Returns how the agent takes what is typed.
@@ -182,7 +182,7 @@ impl Watch {
         let prompt = &self.kind.manifest.eyes.prompt;
         self.mail.before.iter().any(|it| match prompt.whose(&seen.sight.composer, &it.text) {
             Whose::Ours => true,
-            Whose::Folded => !seen.is_touched_since(second(it.made_at)),
+            Whose::Folded | Whose::Repeated => !seen.is_touched_since(second(it.made_at)),
             Whose::Unknown | Whose::Nobodys | Whose::Somebodys => false,
         })
     }
@@ -201,49 +201,57 @@ impl Watch {
         seen: &Seen,
         desk: &Desk,
     ) -> std::io::Result<Look> {
-        let is_alive = self.process.is_alive();
-        let id = way.delivery.id;
-        let ticket = desk.claims.state(id)?;
         let steps = self.steps_of(&way.delivery, seen);
         way.was_pasted |= steps.has_any_paste();
         let prompt = &self.kind.manifest.eyes.prompt;
-        let holds = match prompt.whose(&seen.sight.composer, &way.delivery.text) {
-            Whose::Unknown => Holds::Unknown,
-            Whose::Nobodys => Holds::Nothing,
-            Whose::Ours => Holds::Ours,
-            // What is folded is only as long as ours; it is ours if nobody else can have pasted it.
-            Whose::Folded if steps.is_pasted() && !seen.is_touched_since(way.pasted_s()) => {
-                Holds::Ours
-            }
-            Whose::Folded | Whose::Somebodys => match self.is_left(seen) {
-                true => Holds::Stale,
-                false => Holds::Other,
-            },
+        let is_pasted_alone = steps.is_pasted() && !seen.is_touched_since(way.pasted_s());
+        let traces = Traces {
+            is_pasted_alone,
+            was_pasted: way.was_pasted,
+            is_untouched: !seen.is_touched_since(second(way.delivery.made_at)),
+            is_left: self.is_left(seen),
         };
-        let mut look = Look {
-            is_alive,
+        let whose = prompt.whose(&seen.sight.composer, &way.delivery.text);
+        let holds = Holds::of(&whose, traces);
+        let shown = Look {
             is_pasted: steps.is_pasted(),
             presses: steps.count("enter"),
             empties: steps.count("empty"),
             is_recalled: way.is_recalled,
-            ..self.looks(seen, holds, ticket)
+            ..self.looks(seen, holds, Ticket::Absent)
         };
+        let id = way.delivery.id;
+        let mut look = shown.seen_through(|| self.process.is_alive(), || desk.claims.state(id))?;
         let is_out = look.presses > 0 || way.delivery.attempt > 1;
-        if is_out || ticket == Ticket::Claimed {
-            look.used = self.proven(way, seen, &look).await;
+        if is_out || look.ticket == Ticket::Claimed {
+            look.used = self.proven(way, seen, &look, desk).await;
         }
         Ok(look)
     }
 
     /// Returns by what it is known that a delivery was read, if it is.
-    async fn proven(&self, way: &mut UnderWay, seen: &Seen, look: &Look) -> Option<Evidence> {
-        if let Some(is_used) = self.in_transcript(way).await {
-            return is_used.then_some(Evidence::Transcript);
-        }
+    async fn proven(
+        &self,
+        way: &mut UnderWay,
+        seen: &Seen,
+        look: &Look,
+        desk: &Desk,
+    ) -> Option<Evidence> {
+        let told = self.in_transcript(way).await;
         let is_working = seen.doing == Some(Doing::Working);
-        if self.pace().confirm == Confirm::Hook {
-            let is_taken = look.ticket == Ticket::Claimed && look.holds == Holds::Nothing;
-            return way.proof.works(is_taken, is_working).then_some(Evidence::Turn);
+        let is_taken = look.ticket == Ticket::Claimed && look.holds == Holds::Nothing;
+        let is_confirmed = self.pace().confirm == Confirm::Hook;
+        match told {
+            Some(true) => return Some(Evidence::Transcript),
+            Some(false) => {
+                let thinks = way.proof.thinks(is_taken, is_working);
+                let is_over = is_taken && way.proof.is_said() && self.turn_is_over(way, desk).await;
+                return (is_confirmed && (thinks || is_over)).then_some(Evidence::Turn);
+            }
+            None if is_confirmed => {
+                return way.proof.works(is_taken, is_working).then_some(Evidence::Turn);
+            }
+            None => {}
         }
         let shown = String::from_utf8_lossy(&seen.glance.screen.content).into_owned();
         let is_shown = shown.contains(&way.delivery.id.to_string());
@@ -252,13 +260,20 @@ impl Watch {
         (is_left && is_shown && is_working).then_some(Evidence::Screen)
     }
 
+    /// Returns whether a hook has told of the end of the turn that a delivery began. No hook tells of one that
+    /// was taken back; a model may well answer nothing. What a daemon before this one heard is in the store.
+    async fn turn_is_over(&self, way: &UnderWay, desk: &Desk) -> bool {
+        let said = self.statements.of(Witness::Hooks);
+        if said.is_some_and(|it| it.doing == Doing::AtPrompt && it.at > way.delivery.made_at) {
+            return true;
+        }
+        let (agent, delivery) = (self.agent, way.delivery.id);
+        let found = desk.readers.read(move |view| turns::last(view, agent, TURNS_LOOKED_AT)).await;
+        let found = found.inspect_err(|error| debug!(%error, "turns could not be looked at"));
+        found.unwrap_or_default().iter().any(|turn| turn.has_read(delivery))
+    }
+
     fn looks(&self, seen: &Seen, holds: Holds, ticket: Ticket) -> Look {
-        let now_s = second(clock::wall());
-        // What they typed may not be on the screen yet.
-        let is_unanswered = seen.glance.person_s.is_some_and(|at| seen.glance.written_s < at);
-        let here_for_s = if is_unanswered { UNANSWERED_FOR_S } else { PERSON_FOR_S };
-        let is_person_here =
-            seen.glance.person_s.is_some_and(|at| now_s.saturating_sub(at) < here_for_s);
         let front = foreground(self.pane_pid);
         let is_in_front = !self.is_adopted || front.is_none_or(|it| it == self.process);
         Look {
@@ -270,12 +285,73 @@ impl Watch {
             empties: 0,
             holds,
             doing: seen.doing.clone(),
-            is_person_here,
+            is_person_here: seen.is_person_here,
             is_scrolled: seen.glance.is_in_mode,
             is_deaf: seen.glance.is_input_off,
             is_in_front,
             is_recalled: false,
             is_paused: self.mail.is_paused,
+        }
+    }
+}
+
+/// Returns what comes of a look, and whether a dialog was about to open before it or after it: the mark of one
+/// that is drawn meanwhile goes, and would not be found after a look that was too early for it.
+async fn between_marks<T>(is_near: impl Fn() -> bool, look: impl Future<Output = T>) -> (T, bool) {
+    let was_near = is_near();
+    let seen = look.await;
+    (seen, was_near || is_near())
+}
+
+/// Returns what an agent does, where `judged` is what its witnesses say together, and its screen says `seen`. Where
+/// messages come by keys, a screen that nobody knows is not at its prompt, whoever says so: keys go to the screen.
+fn as_seen(seen: Option<&screen::Seen>, judged: Option<Doing>, channel: Channel) -> Option<Doing> {
+    match seen {
+        Some(screen::Seen::Asking { what }) => Some(Doing::Asking { what: what.clone() }),
+        Some(screen::Seen::Dialog { name }) => Some(Doing::Asking { what: name.clone() }),
+        Some(screen::Seen::Busy) => Some(Doing::Working),
+        Some(screen::Seen::Limited { until }) => Some(Doing::Limited { until: *until }),
+        Some(screen::Seen::Idle | screen::Seen::Draft { .. }) => judged.or(Some(Doing::AtPrompt)),
+        None => match channel {
+            Channel::Paste => judged.filter(|doing| *doing != Doing::AtPrompt),
+            Channel::Api => judged,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_dialog_that_is_about_to_open_at_either_end_of_a_look_is_known() {
+        for (before, after) in [(false, false), (false, true), (true, false), (true, true)] {
+            let mark = Cell::new(before);
+            let look = async {
+                mark.set(after);
+                "the screen"
+            };
+            let seen = between_marks(|| mark.get(), look).await;
+            assert_eq!(seen, ("the screen", before || after));
+        }
+    }
+
+    #[test]
+    fn a_screen_that_nobody_knows_holds_up_what_is_typed_and_nothing_else() {
+        let rest = || Some(Doing::AtPrompt);
+        let idle = screen::Seen::Idle;
+        for (seen, judged, channel, expected) in [
+            (None, rest(), Channel::Paste, None),
+            (None, rest(), Channel::Api, rest()),
+            (None, Some(Doing::Working), Channel::Paste, Some(Doing::Working)),
+            (None, None, Channel::Api, None),
+            (Some(&idle), None, Channel::Paste, rest()),
+            (Some(&idle), Some(Doing::Working), Channel::Api, Some(Doing::Working)),
+            (Some(&screen::Seen::Busy), rest(), Channel::Api, Some(Doing::Working)),
+        ] {
+            assert_eq!(as_seen(seen, judged, channel), expected, "{seen:?} {channel:?}");
         }
     }
 }

@@ -47,7 +47,8 @@ impl Watch {
                 self.hold(None, desk);
                 let pasted = match self.write(&way.delivery) {
                     Ok(file) => {
-                        self.guarded(token("paste"), guard::What::Paste { file }, seen, lock).await
+                        let what = guard::What::Paste { file, ends: self.ends() };
+                        self.guarded(token("paste"), what, seen, lock).await
                     }
                     Err(error) => {
                         warn!(%error, agent = %self.agent, "nothing can be typed to it");
@@ -130,7 +131,13 @@ impl Watch {
     }
 
     /// Takes a guarded step, if nobody has touched a key since the last look.
-    async fn guarded(&self, token: String, what: guard::What, seen: &Seen, lock: &Lock) -> bool {
+    pub(in super::super) async fn guarded(
+        &self,
+        token: String,
+        what: guard::What,
+        seen: &Seen,
+        lock: &Lock,
+    ) -> bool {
         let step = guard::Step {
             pane: self.pane,
             pane_pid: self.pane_pid,
@@ -162,11 +169,19 @@ impl Watch {
         let file = self.folder.join("delivery");
         // Where each line would be submitted by itself, it is one line.
         let text = match self.kind.manifest.keys.paste {
-            Paste::Bracketed => delivery.text.clone(),
+            Paste::Bracketed | Paste::Wrapped => delivery.text.clone(),
             Paste::Plain => delivery.text.split_whitespace().collect::<Vec<_>>().join(" "),
         };
         private::write(&file, text.as_bytes()).map_err(|error| error.to_string())?;
         Ok(file)
+    }
+
+    /// Returns when the CLI is told where a paste ends.
+    pub(in super::super) fn ends(&self) -> guard::Ends {
+        match self.kind.manifest.keys.paste {
+            Paste::Wrapped => guard::Ends::Always,
+            Paste::Bracketed | Paste::Plain => guard::Ends::IfAsked,
+        }
     }
 
     /// Returns the ticket that the agent's hook takes.
@@ -179,6 +194,8 @@ impl Watch {
             print: print_of(&delivery.text),
             letters: letters_of(&delivery.text),
             blocks: self.pace().confirm == Confirm::Hook,
+            channel: self.channel,
+            unconfirmed: self.unconfirmed,
             messages: delivery.messages.clone(),
         }
     }

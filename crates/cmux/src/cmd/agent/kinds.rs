@@ -119,12 +119,17 @@ fn rows(kind: &Kind) -> Vec<Vec<Cell>> {
         (Some(version), _) => toned(version, Tone::Good),
         (None, _) => toned(program, Tone::Good),
     };
-    let can = toned(format!("can {}", kind.can.join(", ")), Tone::Faint);
-    vec![vec![name, plain(&kind.title), found], vec![plain(""), plain(""), can]]
+    let can = format!("can {}", kind.can.join(", "));
+    let cannot = kind.cannot.iter().map(|it| format!("cannot {}: {}", it.what, it.why));
+    let below = std::iter::once(can).chain(cannot);
+    let below = below.map(|it| vec![plain(""), plain(""), toned(it, Tone::Faint)]);
+    std::iter::once(vec![name, plain(&kind.title), found]).chain(below).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use cmux_wire::kind::Cannot;
+
     use super::*;
 
     #[test]
@@ -139,9 +144,20 @@ mod tests {
     }
 
     #[test]
+    fn what_a_kind_cannot_do_is_told_with_the_reason() {
+        let cannot = |what: &str, why: &str| Cannot { what: what.to_owned(), why: why.to_owned() };
+        let cannot = vec![cannot("title", "it sets none"), cannot("usage", "it tells \u{1b} none")];
+        let found = Kind { program: Some("/bin/x".to_owned()), cannot, ..kind() };
+        let told = tell(&Kinds { kinds: vec![found], ..none() }, Say::new(false));
+        let expected = "x  X  /bin/x\n      can resume, exit\n      cannot title: it sets none\n      \
+                        cannot usage: it tells \u{fffd} none\n";
+        assert_eq!(told, expected);
+    }
+
+    #[test]
     fn what_is_wrong_with_a_manifest_is_shown_below() {
         let refused = vec!["a.toml:3: there is no setting `x\u{1b}`".to_owned()];
-        let told = tell(&Kinds { kinds: vec![kind()], refused, next: None }, Say::new(false));
+        let told = tell(&Kinds { kinds: vec![kind()], refused, ..none() }, Say::new(false));
         let last = told.lines().last().unwrap();
         assert_eq!(last, "!  a.toml:3: there is no setting `x\u{fffd}`");
     }
@@ -178,6 +194,10 @@ mod tests {
         let chosen = choose(&bare, &Said::Nobody).unwrap();
         assert_eq!(chosen.kind, "demo");
         assert!(chosen.note.unwrap().contains("no agent CLI was found"));
+    }
+
+    fn none() -> Kinds {
+        Kinds { kinds: Vec::new(), refused: Vec::new(), next: None }
     }
 
     fn named(name: &str) -> Kind {

@@ -8,7 +8,7 @@ use cmux_wire::client::Client;
 use unicode_width::UnicodeWidthStr;
 
 use crate::cmd::agent::find::{Within, all};
-use crate::cmd::agent::show::{mail, phase_for, tone};
+use crate::cmd::agent::show::{mail, phase_for, spent, tone};
 use crate::fail::Fail;
 use crate::place;
 use crate::say::{Cell, Say, Tone, cut, plain, toned, width};
@@ -83,6 +83,7 @@ fn row(agent: &Agent, with_project: bool) -> Vec<Cell> {
         plain(&agent.kind),
         toned(phase_for(agent), tone(agent)),
         plain(mail(agent)),
+        toned(spent(agent), Tone::Faint),
         toned(pid, Tone::Faint),
         plain(agent.reason.as_deref().unwrap_or_default()),
     ];

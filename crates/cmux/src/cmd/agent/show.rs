@@ -2,10 +2,11 @@
 
 use cmux_wire::agent::{Agent, Intent, Phase};
 use cmux_wire::client::Client;
+use cmux_wire::usage::Usage;
 
 use crate::cmd::agent::find::Called;
 use crate::fail::Fail;
-use crate::say::{Say, Tone, count, plain, span, toned};
+use crate::say::{Say, Tone, count, dollars, plain, span, thousands, toned};
 
 /// Shows an agent. Whoever launched it is called by its name, if it is still known.
 pub(crate) async fn run(called: &Called, client: &Client, say: Say) -> Result<(), Fail> {
@@ -39,6 +40,9 @@ pub(crate) fn tell(agent: &Agent, say: Say) -> String {
     if agent.queue > 0 {
         rows.push(("mail", mail(agent), Tone::Plain));
     }
+    if agent.usage.tokens > 0 {
+        rows.push(("used", used(&agent.usage), Tone::Plain));
+    }
     rows.push(("folder", agent.cwd.clone(), Tone::Plain));
     if agent.run.is_some() {
         let pid = agent.pid.map(|pid| pid.to_string());
@@ -70,6 +74,31 @@ pub(crate) fn mail(agent: &Agent) -> String {
     }
 }
 
+/// Returns what was used in words.
+pub(crate) fn used(usage: &Usage) -> String {
+    let tokens = format!("{} tokens", thousands(usage.tokens));
+    let unpriced = usage.unpriced_tokens;
+    match usage.cost_usd {
+        Some(cost) if unpriced == 0 => format!("{tokens}, {}", dollars(cost)),
+        Some(cost) => {
+            let (cost, unpriced) = (dollars(cost), thousands(unpriced));
+            format!("{tokens}, {cost} and {unpriced} tokens without a price")
+        }
+        None => format!("{tokens}, whose price is not known"),
+    }
+}
+
+/// Returns what an agent has cost, in short: what it used, if no price is known, and nothing for nothing.
+pub(crate) fn spent(agent: &Agent) -> String {
+    let Usage { tokens, cost_usd, unpriced_tokens, .. } = agent.usage;
+    match cost_usd {
+        _ if tokens == 0 => String::new(),
+        Some(cost) if unpriced_tokens == 0 => dollars(cost),
+        Some(cost) => format!("{}+", dollars(cost)),
+        None => format!("{} tokens", thousands(tokens)),
+    }
+}
+
 /// Returns an agent's phase, and what is wanted otherwise.
 pub(crate) fn phase(agent: &Agent) -> String {
     let is_offline = agent.phase == Phase::Offline;
@@ -97,6 +126,7 @@ fn now_ms() -> i64 {
 #[cfg(test)]
 pub(crate) mod tests {
     use cmux_wire::time::Time;
+    use cmux_wire::usage::Dollars;
 
     use super::*;
 
@@ -112,6 +142,32 @@ pub(crate) mod tests {
             (Phase::Offline, Intent::Run, None, "offline"),
         ] {
             assert_eq!(phase(&Agent { phase: now, intent, run, ..agent() }), expected);
+        }
+    }
+
+    #[test]
+    fn what_was_used_is_told_with_what_it_cost_as_far_as_that_is_known() {
+        for (tokens, cost, unpriced, long, short) in [
+            (0, Some(0), 0, "0 tokens, $0.00", ""),
+            (950, Some(0), 0, "950 tokens, $0.00", "$0.00"),
+            (12_345, Some(421_000_000), 0, "12.3k tokens, $0.42", "$0.42"),
+            (
+                2_000_000,
+                Some(1_500_000_000),
+                3_000,
+                "2.0M tokens, $1.50 and 3.0k tokens without a price",
+                "$1.50+",
+            ),
+            (1_000, None, 1_000, "1.0k tokens, whose price is not known", "1.0k tokens"),
+        ] {
+            let cost_usd = cost.map(Dollars::from_nanos);
+            let usage = Usage { tokens, cost_usd, unpriced_tokens: unpriced, ..Usage::default() };
+            assert_eq!(
+                (used(&usage).as_str(), spent(&Agent { usage, ..agent() }).as_str()),
+                (long, short)
+            );
+            let told = tell(&Agent { usage, ..agent() }, Say::new(false));
+            assert_eq!(told.contains(long), tokens > 0, "{told}");
         }
     }
 
@@ -146,6 +202,7 @@ pub(crate) mod tests {
             started_at: None,
             last_seen_at: None,
             queue: 0,
+            usage: Usage::default(),
         }
     }
 }

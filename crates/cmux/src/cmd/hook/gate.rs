@@ -68,6 +68,7 @@ impl Passage {
         let outcome = match verdict.outcome {
             ClaimOutcome::Claimed => wire::ClaimOutcome::Claimed,
             ClaimOutcome::Again => wire::ClaimOutcome::Again,
+            ClaimOutcome::Second => wire::ClaimOutcome::Second,
             ClaimOutcome::Blocked => wire::ClaimOutcome::Blocked,
         };
         Some(wire::HookClaim { delivery: verdict.delivery.to_string(), outcome })

@@ -47,14 +47,20 @@ impl Waiting {
     }
 }
 
+/// Returns that it came to nothing, and what can be done about that.
+fn over(what: String, id: &str) -> Fail {
+    Fail::failed(what).hint(format!("`cmux message retry {id}` has it sent after all"))
+}
+
 /// Returns `message` if it was delivered, or else why that cannot be said.
 fn came_of(message: Message, seconds: u64) -> Result<Message, Fail> {
     let Message { id, state, .. } = &message;
     match state {
         MessageState::Delivered => Ok(message),
-        MessageState::Failed | MessageState::Cancelled | MessageState::Expired => {
-            let what = format!("{} and was not read", line(&message));
-            Err(Fail::failed(what).hint(format!("`cmux message retry {id}` has it sent after all")))
+        // Why it failed says whether it may have been read all the same.
+        MessageState::Failed => Err(over(line(&message), id)),
+        MessageState::Cancelled | MessageState::Expired => {
+            Err(over(format!("{} and was not read", line(&message)), id))
         }
         MessageState::Queued
         | MessageState::Typing

@@ -251,5 +251,14 @@ fn agent(phase: &str, reason: Option<&str>) -> Value {
         "started_at": "2025-11-15T21:00:00.000Z",
         "last_seen_at": null,
         "queue": 0,
+        "usage": {
+            "tokens": 30,
+            "input_tokens": 10,
+            "output_tokens": 20,
+            "cache_read_tokens": 0,
+            "cache_write_tokens": 0,
+            "cost_usd": 0.5,
+            "unpriced_tokens": 0,
+        },
     })
 }

@@ -27,7 +27,8 @@ fn what_is_sent_is_told_in_a_line_with_what_it_waits_for() {
     let listed = shop.here(&["agent", "list"]);
     assert!(listed.stdout.contains("1 message waiting"), "{listed:?}");
     let status = shop.here(&["status"]);
-    assert!(status.stdout.contains("1 waiting  none unread"), "{status:?}");
+    assert!(status.stdout.contains("1 waiting, oldest "), "{status:?}");
+    assert!(status.stdout.contains("  none unread"), "{status:?}");
 
     let taken = shop.here(&["message", "cancel", id]);
     assert_eq!(taken.stdout, format!("{id} to worker: cancelled\n"));

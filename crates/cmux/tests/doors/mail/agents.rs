@@ -1,8 +1,12 @@
 //! Agents that write: to whom they may, as whom they speak, and what they see.
 
-use serde_json::json;
+use std::{fs, thread};
+
+use cmux_testkit::wait::eventually;
+use serde_json::{Value, json};
 
 use super::{add, add_of, ask, have, said, send, show, text};
+use crate::PROGRAM;
 use crate::agent::Agent;
 use crate::house::House;
 use crate::knock::Request;
@@ -76,6 +80,52 @@ fn an_agent_writes_to_its_project_and_to_the_person_as_itself() {
             assert!(answer.detail().contains(told), "{told}: {new}: {answer:?}");
         }
     }
+}
+
+#[test]
+fn an_agent_cannot_find_out_who_there_is_in_other_projects() {
+    let Team { house, projects, parent, far, .. } = Team::new("");
+    let nobody = "agt_00000000000000000000000001";
+    let there = &projects[1];
+    let to = |to: &str, project: Option<&str>| {
+        send(&json!({ "to": to, "project": project, "body": "b" }))
+    };
+    let list = |query: &str| Request::get(&format!("/api/messages?{query}"));
+    // Each is asked of what is there and of what is not.
+    for (one, other) in [
+        (to(far, None), to(nobody, None)),
+        (to("far", Some(there)), to("fra", Some(there))),
+        (to("far", Some(there)), to("far", Some("nowhere"))),
+        (to(&format!("far@{there}"), None), to("fra@nowhere", None)),
+        (list(&format!("to=far&project={there}")), list(&format!("to=fra&project={there}"))),
+        (list(&format!("to=far&project={there}")), list("to=far&project=nowhere")),
+    ] {
+        let told = [one, other].map(|it| ask(&house, &parent, it));
+        assert_eq!(told[0].status, 403, "{told:?}");
+        let [one, other] = told.map(|it| (it.status, it.detail()));
+        assert_eq!(one, other);
+    }
+}
+
+#[test]
+fn what_is_sent_again_must_be_allowed_to_whoever_asks_for_it() {
+    let Team { house, parent, child, .. } = Team::new("");
+    let operates = house.token("operate", None).secret;
+    let sent = |new: &Value| {
+        let sent = house.port().ask(&send(new).with_token(&operates));
+        assert_eq!(sent.status, 201, "{sent:?}");
+        let sent = sent.json();
+        house.ask(&have(&sent, "cancel"), 200);
+        sent
+    };
+    let plain = sent(&json!({ "to": child.id, "body": "b" }));
+    let urgent = sent(&json!({ "to": child.id, "body": "b", "interrupt": true }));
+    // What is lent to an agent is less than it was.
+    let lent = |message| have(message, "retry").with_token(&operates);
+    let told = parent.ask(&house, &house.port(), &[lent(&plain), lent(&urgent)]);
+    assert_eq!([told[0].status, told[1].status], [200, 403], "{told:?}");
+    assert_eq!(house.ask(&show(&urgent), 200)["state"], "cancelled");
+    house.ask(&have(&urgent, "retry"), 200);
 }
 
 #[test]
@@ -160,6 +210,91 @@ fn an_agent_sees_its_own_mail_and_changes_what_it_sent() {
     }
     assert_eq!(house.ask(&show(&to_child), 200)["state"], "queued");
     assert_eq!(house.ask(&show(&to_sibling), 200)["state"], "queued");
+}
+
+#[test]
+fn the_log_tells_an_agent_of_its_own_mail_and_no_other() {
+    let Team { house, projects, parent, child, .. } = Team::new("");
+    let head = house.head();
+    let to_user = json!({ "to": "user", "body": "b", "project": projects[0] });
+    for new in [json!({ "to": "child", "body": "b" }), json!({ "to": "sibling", "body": "b" })] {
+        house.ask(&send(&new), 201);
+    }
+    house.ask(&send(&to_user), 201);
+    for new in [&json!({ "to": "parent", "body": "b" }), &to_user] {
+        assert_eq!(ask(&house, &child, send(new)).status, 201);
+    }
+    let path = format!("/api/events?since={head}&kind=message.");
+    let all: &[_] = &["user child", "user sibling", "user user", "child parent", "child user"];
+    assert_eq!(between(&house.get(&path)["events"]), all);
+    for (who, expected) in
+        [(&child, &["user child", "child parent", "child user"][..]), (&parent, &["child parent"])]
+    {
+        let told = ask(&house, who, Request::get(&path));
+        assert_eq!(between(&told.json()["events"]), expected, "{}", who.id);
+        let newest = ask(&house, who, Request::get("/api/events?kind=message."));
+        assert_eq!(between(&newest.json()["events"]), expected, "{}", who.id);
+        for query in [
+            "before=999999&kind=message.",
+            "q=MESSAGE.&kind=message.",
+            "since=0&q=msg_&kind=message.",
+        ] {
+            let found = ask(&house, who, Request::get(&format!("/api/events?{query}")));
+            assert_eq!(between(&found.json()["events"]), expected, "{}: {query}", who.id);
+        }
+    }
+    let of_sibling = house.get(&path)["events"][1]["subject"].as_str().unwrap().to_owned();
+    let about = Request::get(&format!("/api/events?subject={of_sibling}"));
+    assert_eq!(between(&house.ask(&about, 200)["events"]), ["user sibling"]);
+    for who in [&child, &parent] {
+        let found = ask(&house, who, about.clone()).json();
+        assert_eq!((&found["events"], &found["scanned_from"]), (&json!([]), &Value::Null));
+    }
+    for project in [projects[1].as_str(), "nowhere"] {
+        let elsewhere = Request::get(&format!("/api/events?before=9&q=x&project={project}"));
+        assert_eq!(ask(&house, &child, elsewhere).status, 403, "{project}");
+    }
+}
+
+#[test]
+fn an_agent_that_follows_the_log_hears_of_its_own_mail_and_no_other() {
+    let Team { house, child, .. } = Team::new("");
+    let heard = house.home.folder("agent").join("heard");
+    fs::write(&heard, "").unwrap();
+    let to = |name: &str| {
+        house.ask(&send(&json!({ "to": name, "body": "b" })), 201);
+    };
+    let heard_so_far = || {
+        let text = fs::read_to_string(&heard).unwrap();
+        let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        json!(lines.map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>())
+    };
+    let listen = r#""$0" events -f --json --kind message. | while read -r line; do
+        printf '%s\n' "$line" >> "$1"; [ $(wc -l < "$1") -lt 3 ] || exit; done"#;
+    let file = heard.to_str().unwrap();
+    thread::scope(|scope| {
+        let listening = scope.spawn(|| child.run(&house, &["sh", "-c", listen, PROGRAM, file]));
+        eventually("it follows", || (house.number("cmux_ws_clients") == 1).then_some(()));
+        // From what it hears on, it is told of what comes as it comes.
+        eventually("it hears", || {
+            to("child");
+            (!between(&heard_so_far()).is_empty()).then_some(())
+        });
+        eventually("it has heard enough", || {
+            to("sibling");
+            to("child");
+            listening.is_finished().then_some(())
+        });
+    });
+    let told = between(&heard_so_far());
+    assert!(told.len() >= 3 && told.iter().all(|it| it == "user child"), "{told:?}");
+}
+
+/// Returns who each event tells of that wrote, and to whom.
+fn between(events: &Value) -> Vec<String> {
+    let all = events.as_array().unwrap_or_else(|| panic!("{events}"));
+    let of = |data: &Value| format!("{} {}", text(&data["from"]), text(&data["to"]));
+    all.iter().map(|event| of(&event["data"])).collect()
 }
 
 #[test]

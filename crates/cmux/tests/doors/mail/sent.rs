@@ -39,7 +39,10 @@ fn a_message_is_taken_and_told_with_what_it_waits_for() {
     assert_eq!(house.get(&format!("/api/agents/{id}"))["queue"], 1);
     assert_eq!(house.get("/api/agents")["agents"][0]["queue"], 1);
     let status = house.get("/api/status");
-    assert_eq!(status["mail"], json!({ "waiting": 1, "unread": 0 }), "{status}");
+    let mail = &status["mail"];
+    assert_eq!((&mail["waiting"], &mail["unread"]), (&json!(1), &json!(0)), "{status}");
+    assert_eq!(mail["oldest_at"], sent["created_at"], "{status}");
+    assert_eq!(mail["counted"]["delivered"], json!([]), "{status}");
     let told = house.get("/api/events?kind=message.&limit=10")["events"][0].clone();
     assert_eq!((&told["kind"], &told["agent"]), (&json!("message.queued"), &json!(id)));
     assert!(!told.to_string().contains("two"), "what is said is not for the log: {told}");

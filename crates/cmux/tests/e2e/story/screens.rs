@@ -1,0 +1,58 @@
+//! Screens that a story comes by seldom: dialogs before the first prompt, and what somebody has begun to write.
+
+use std::fs;
+
+use cmux_wire::agent::{Agent, Phase};
+use serde_json::json;
+
+use super::Part;
+use super::rules::know;
+use crate::stage::{Cli, SUPERVISOR, Stage};
+
+/// What is in the composer.
+const DRAFT: &str = "please wait,\nI am still typing";
+
+/// What a person has begun to write is known from an empty prompt.
+pub(crate) fn draft(part: &Part) {
+    let (stage, supervisor) = part.supervised();
+    paste(&stage, &supervisor, DRAFT);
+    let last = DRAFT.lines().last().unwrap();
+    stage.eventually(last, || stage.screen(SUPERVISOR).contains(last).then_some(()));
+    know(&stage, &supervisor, "draft");
+}
+
+/// Pastes a text at an agent's prompt.
+pub(crate) fn paste(stage: &Stage, agent: &Agent, text: &str) {
+    let (world, pane) = (&stage.post.world, agent.pane.as_deref().unwrap());
+    world.at_tmux(&["set-buffer", "-b", "draft", "--", text]);
+    world.at_tmux(&["paste-buffer", "-p", "-r", "-d", "-b", "draft", "-t", pane]);
+}
+
+/// A question of its model's is known, and nothing is typed into it.
+pub(crate) fn question(part: &Part, prompt: &str) {
+    let (stage, supervisor) = part.supervised();
+    stage.tell(prompt);
+    stage.in_phase(SUPERVISOR, Phase::Asking);
+    know(&stage, &supervisor, "asking-question");
+}
+
+/// Launches an agent whose start is held up by a dialog that cmux may not answer, and waits until that is known.
+#[track_caller]
+pub(crate) fn dialog(stage: &Stage, cli: &Cli, args: &[&str], screen: &str) -> Agent {
+    stage.post.world.spawn_as(SUPERVISOR, &json!({ "kind": cli.kind, "args": args }));
+    let agent = stage.in_phase(SUPERVISOR, Phase::Asking);
+    know(stage, &agent, screen);
+    agent
+}
+
+/// Has agents of a kind ask as this says from now on.
+#[track_caller]
+pub(crate) fn permitted(stage: &mut Stage, cli: &Cli, permissions: &str) {
+    let config = stage.post.world.home.root().join("config.toml");
+    let written = fs::read_to_string(&config).unwrap();
+    let head = format!("[kinds.{}]\n", cli.kind);
+    let said = format!("{head}permissions = \"{permissions}\"\n");
+    assert!(written.contains(&head), "{written}");
+    fs::write(&config, written.replace(&head, &said)).unwrap();
+    stage.post.world.reborn();
+}
