@@ -1,0 +1,129 @@
+/** One agent: its terminal, whose keyboard is taken on purpose, its conversation, its events, its facts. */
+
+import type { Page } from "playwright-core";
+import { expect } from "vitest";
+import { test } from "./stage";
+import { until } from "./wait";
+
+test("the terminal is live, takes no key unless that is wanted, and gives the keyboard back", async ({
+  house,
+  sign,
+}) => {
+  const shop = await house.project("shop");
+  const agent = await house.agent(shop, "api");
+  const { page } = await sign({ path: `/agents/${agent.id}` });
+  await shows(page, 'Try "explain this folder"');
+  await page.getByRole("region", { name: "Terminal of api" }).click();
+  await page.keyboard.type("zzz not for you");
+
+  await page.getByRole("button", { name: "Take keyboard" }).click();
+  await page.getByText("Your keys go to api").waitFor();
+  await page.keyboard.type("hello from the page");
+  await shows(page, "> hello from the page");
+  expect(await screen(page)).not.toContain("zzz");
+  await page.keyboard.press("Enter");
+  await shows(page, "echo: hello from the page");
+
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
+  await page.getByText("Live. It takes no keys.").waitFor();
+  await page.keyboard.type("zzz not for you");
+  await house.send("api", "a message after that", "--wait=60");
+  await shows(page, "echo: [cmux dlv_");
+  expect(await screen(page)).not.toContain("zzz");
+});
+
+test("what has scrolled off the terminal can be scrolled back to", async ({ house, sign }) => {
+  const shop = await house.project("shop");
+  const long = { rules: [{ steps: [{ stream: { lines: 150, every_ms: 1 } }] }] };
+  const agent = await house.agent(shop, "api", long);
+  await house.send("api", "the very first line", "--wait=60");
+  await house.until("api", ({ phase }) => phase === "idle");
+  const { page } = await sign({ path: `/agents/${agent.id}` });
+  await shows(page, "line 150");
+  expect(await screen(page)).not.toContain("the very first line");
+  await page.getByRole("region", { name: "Terminal of api" }).focus();
+  await page.keyboard.press("Home");
+  await shows(page, "the very first line");
+  await page.keyboard.press("End");
+  await shows(page, "line 150");
+});
+
+test("an agent that has no terminal says so, and shows it when it has one again", async ({
+  house,
+  sign,
+}) => {
+  const shop = await house.project("shop");
+  const agent = await house.agent(shop, "api");
+  const { page } = await sign({ path: `/agents/${agent.id}` });
+  await shows(page, "accept edits on");
+  await house.json("agent", "stop", agent.id);
+  await page.getByRole("heading", { name: "No terminal now" }).waitFor();
+  await page.getByRole("button", { name: "Resume api" }).click();
+  await shows(page, "accept edits on");
+  await page.getByText("Idle", { exact: true }).waitFor();
+});
+
+test("the conversation has what was said as Markdown, and tools with what they were asked", async ({
+  house,
+  sign,
+}) => {
+  const shop = await house.project("shop");
+  const steps = [
+    { say: "I look around **first**.\n\n```sh\nls\n```" },
+    { tool: { name: "Bash", input: { command: "echo found-$((40+2))" }, ask: false } },
+    { say: "That is all." },
+  ];
+  const agent = await house.agent(shop, "api", { rules: [{ steps }] });
+  const { page } = await sign({ path: `/agents/${agent.id}?tab=conversation` });
+  await page.getByRole("heading", { name: "Nothing was said yet" }).waitFor();
+  const sent = await house.send("api", "what is here?");
+  const talk = page.getByRole("log", { name: "Conversation of api" });
+  await talk.getByText("That is all.").waitFor();
+  expect(await talk.locator("strong").textContent()).toBe("first");
+  expect(await talk.locator("pre code").first().textContent()).toBe("ls\n");
+  const call = talk.getByRole("button", { name: /Bash/ });
+  await call.getByText("ok").waitFor();
+  expect(await talk.getByText("found-42").count()).toBe(0);
+  await call.click();
+  await talk.getByText("found-42").waitFor();
+  await talk.getByRole("link", { name: "From a person" }).click();
+  await page.waitForURL(`**/messages?**thread=${sent.thread}**`);
+});
+
+test("its events come by themselves, and one that is opened says all", async ({ house, sign }) => {
+  const shop = await house.project("shop");
+  const agent = await house.agent(shop, "api");
+  const { page } = await sign({ path: `/agents/${agent.id}?tab=events` });
+  await page.getByText("agent.spawned").waitFor();
+  expect(await page.getByText("message.delivered").count()).toBe(0);
+  const sent = await house.send("api", "hello");
+  const row = page.getByRole("button", { name: /message\.delivered/ });
+  await row.click();
+  await page.getByText(`"message": "${sent.id}"`).waitFor();
+});
+
+test("its facts say why it is as it is, and follow it", async ({ house, sign }) => {
+  const shop = await house.project("shop");
+  const script = { rules: [{ steps: [{ write: { path: "x", text: "y", ask: true } }] }] };
+  const agent = await house.agent(shop, "api", script);
+  const { page } = await sign({ path: `/agents/${agent.id}?tab=facts` });
+  await page.getByRole("heading", { name: "Why it is idle" }).waitFor();
+  for (const fact of [agent.id, String(agent.pid), agent.session_id, agent.run, agent.cwd]) {
+    await page.getByText(String(fact), { exact: true }).waitFor();
+  }
+  await house.send("api", "write it");
+  await page.getByRole("heading", { name: "Why it needs you" }).waitFor();
+  await page.getByText("believed", { exact: true }).waitFor();
+});
+
+/** Waits until a text is on the terminal. */
+async function shows(page: Page, text: string): Promise<void> {
+  await until(`the terminal shows ${text}`, async () => (await screen(page)).includes(text));
+}
+
+/** Returns what is on the terminal, a line each. */
+async function screen(page: Page): Promise<string> {
+  const rows = await page.locator(".xterm-rows > div").allTextContents();
+  return rows.map((row) => row.replaceAll("\u00a0", " ")).join("\n");
+}
