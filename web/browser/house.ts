@@ -9,7 +9,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Agent, Event, Events, MadeToken, Message, Status } from "../src/wire";
-import { eventually } from "./wait";
+import { eventually, until } from "./wait";
 
 /** The program that is tried, which the gate builds before. */
 const PROGRAM = process.env["CMUX_PROGRAM"] ?? "";
@@ -208,12 +208,18 @@ export class House {
       if (down.code !== 0) daemon.kill("SIGKILL");
       await ended;
     }
-    const left = processesOf(this.home);
+    const left = await leftOf(this.home);
     for (const { pid } of left) process.kill(pid, "SIGKILL");
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
     if (down.code !== 0) throw new Error(`cmux down: ${down.stderr}`);
     if (left.length > 0) throw new Error(`left behind: ${JSON.stringify(left)}`);
   }
+}
+
+/** Returns what is left of a home once all had time to end: a client of tmux does so when it hears that its daemon has. */
+async function leftOf(home: string): Promise<ReturnType<typeof processesOf>> {
+  await until("nothing is left", () => processesOf(home).length === 0).catch(() => {});
+  return processesOf(home);
 }
 
 /** Returns the processes that run in a home: its name is in their arguments or their environment. */
