@@ -164,18 +164,33 @@ impl Stage {
         self.here(&["agent", "output", name]).stdout
     }
 
-    /// Answers a dialog that shows `words` with a key, as a person does. A dialog is drawn before it takes
-    /// keys, so that one may have to be pressed again.
+    /// Answers a dialog that shows `words` with a key, as a person does.
     #[track_caller]
     pub(crate) fn answer(&self, agent: &Agent, words: &str, key: &str) {
-        let pane = agent.pane.as_deref().unwrap();
         self.eventually(words, || self.screen(&agent.name).contains(words).then_some(()));
+        let is_gone = || !self.screen(&agent.name).contains(words);
+        self.answer_until("the dialog is answered", is_gone, agent, words, key);
+    }
+
+    /// Answers dialogs that show `words` until something is so, as a CLI may ask more than one thing of a single
+    /// command. A dialog is drawn before it takes keys, so that one may have to be pressed again.
+    #[track_caller]
+    pub(crate) fn answer_until(
+        &self,
+        what: &str,
+        is_so: impl Fn() -> bool,
+        agent: &Agent,
+        words: &str,
+        key: &str,
+    ) {
+        let pane = agent.pane.as_deref().unwrap();
         let mut pressed: Option<Instant> = None;
-        self.eventually("the dialog is answered", || {
-            if !self.screen(&agent.name).contains(words) {
+        self.eventually(what, || {
+            if is_so() {
                 return Some(());
             }
-            if pressed.is_none_or(|at| at.elapsed() > PRESS_AGAIN) {
+            let is_due = pressed.is_none_or(|at| at.elapsed() > PRESS_AGAIN);
+            if is_due && self.screen(&agent.name).contains(words) {
                 self.world().at_tmux(&["send-keys", "-t", pane, key]);
                 pressed = Some(Instant::now());
             }

@@ -38,9 +38,8 @@ pub(crate) fn asks(part: &Part) {
     // It is known that it asks before that is drawn.
     stage.eventually(words, || stage.screen(SUPERVISOR).contains(words).then_some(()));
     know(&stage, &supervisor, "asking");
-    stage.answer(&supervisor, words, key);
+    stage.answer_until("it is made", || made.exists(), &supervisor, words, key);
     stage.delivered(&next);
-    assert!(made.exists(), "{}", stage.screen(SUPERVISOR));
     let hooks: Vec<(&str, &str)> = part.hooks.iter().map(|name| (*name, *name)).collect();
     record::hooks(&stage, part.kind(), &hooks);
     shown(&stage, part.kind(), Shown::Asking);
