@@ -71,6 +71,7 @@ test("what is not there is said in words, with a way on", async ({ sign }) => {
   const { page } = visit;
   visit.allow(/status of 404/);
   for (const [path, title, way, to] of [
+    ["/nowhere", "There is no such page", "Go to the fleet", "/"],
     ["/settings/nowhere", "There is no such page", "Go to the fleet", "/"],
     ["/health/at/all?x=1", "There is no such page", "Go to the fleet", "/"],
     ["/agents/agt_01ARZ3NDEKTSV4RRFFQ69G5FAV", "There is no such agent", "Go to the fleet", "/"],

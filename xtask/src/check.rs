@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::{compatibility, leftovers, tidy, types, web};
+use crate::{compatibility, failures, leftovers, tidy, types, web};
 
 const FORMAT: &[&str] = &["fmt", "--all", "--check"];
 // Warnings are denied here and not in RUSTFLAGS, which would build every dependency again.
@@ -15,6 +15,9 @@ const NEXTEST: &[&str] = &["nextest", "run", "--workspace", TYPES, "--locked"];
 const TEST: &[&str] = &["test", "--workspace", TYPES, "--locked", "--no-fail-fast"];
 /// What is run of a real CLI only by `make e2e`, which fetches it. `.config/nextest.toml` says the same.
 const FOR_E2E: [&str; 4] = ["codex::", "gemini::", "hermes::", "opencode::"];
+// The profiles of nextest.
+const DEFAULT: &str = "default";
+const E2E: &str = "e2e";
 // What writes the dashboard's types is not in the product, and is checked all the same.
 const TYPES: &str = "--features=cmux-wire/typescript";
 
@@ -34,28 +37,34 @@ pub(crate) fn run(root: &Path) -> bool {
         step("clippy", || cargo(root, CLIPPY)),
         step("types", || types::check(root)),
         step("web", || web::check(root)),
-        step("tests", || compatibility::forget(root, &claude) && tests(root)),
+        step("tests", || {
+            let is_new = compatibility::forget(root, &claude) && failures::forget(root, DEFAULT);
+            is_new && tests(root)
+        }),
         // Had a test been left out, something would not have been shown.
         step("claude", || compatibility::check_shown(root, &claude)),
         step("browser", || web::browser(root)),
         step("leftovers", || leftovers::check(root)),
     ];
-    summary("gate", &outcomes)
+    summary("gate", &outcomes, &failures::names(root, DEFAULT))
 }
 
 /// Runs all the real CLIs, sees that the page tells what they have shown, and returns whether all of it passed.
 pub(crate) fn e2e(root: &Path) -> bool {
     let all = compatibility::KINDS;
     let tests: &[&str] = match has_nextest(root) {
-        true => &["nextest", "run", "--profile", "e2e", "--locked", "-p", "cmux", "--test", "e2e"],
+        true => &["nextest", "run", "--profile", E2E, "--locked", "-p", "cmux", "--test", "e2e"],
         false => &["test", "--locked", "-p", "cmux", "--test", "e2e", "--", "--test-threads=1"],
     };
     let outcomes = [
-        step("tests", || compatibility::forget(root, &all) && cargo(root, tests)),
+        step("tests", || {
+            let is_new = compatibility::forget(root, &all) && failures::forget(root, E2E);
+            is_new && cargo(root, tests)
+        }),
         step("page", || compatibility::check(root)),
         step("leftovers", || leftovers::check(root)),
     ];
-    summary("run of the real CLIs", &outcomes)
+    summary("run of the real CLIs", &outcomes, &failures::names(root, E2E))
 }
 
 /// Runs the tests, but for those of real CLIs that only `make e2e` has.
@@ -100,9 +109,12 @@ fn test_targets(root: &Path) -> std::io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Tells how the steps ended, and returns whether all of them passed.
-fn summary(what: &str, outcomes: &[Outcome]) -> bool {
+/// Tells which tests failed and how the steps ended, and returns whether all of them passed.
+fn summary(what: &str, outcomes: &[Outcome], tests: &[String]) -> bool {
     println!("\n== summary");
+    for test in tests {
+        println!("failed: {test}");
+    }
     for Outcome { name, passed, took } in outcomes {
         let verdict = if *passed { "passed" } else { "FAILED" };
         println!("{name:<9} {verdict} {:>7.1} s", took.as_secs_f64());

@@ -4,6 +4,7 @@
 
 mod check;
 mod compatibility;
+mod failures;
 mod leftovers;
 mod tidy;
 mod tree;

@@ -132,7 +132,7 @@ fn is_current(root: &Path) -> bool {
 }
 
 /// Returns where things are built.
-fn target(root: &Path) -> PathBuf {
+pub(crate) fn target(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 

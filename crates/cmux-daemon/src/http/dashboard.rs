@@ -98,14 +98,27 @@ pub(crate) async fn asset(
     Ok((said, file.say(&headers).await).into_response())
 }
 
-/// What no route is for: the page understands some of it.
+/// What no route is for: the page understands some of it, and tells a person who came by a mistyped address
+/// that there is nothing.
 pub(crate) async fn elsewhere(request: Request) -> Response {
-    let is_look = matches!(*request.method(), Method::GET | Method::HEAD);
-    if is_look && is_place(request.uri().path()) {
-        let (head, _) = request.into_parts();
-        return index(head.headers).await;
+    let path = request.uri().path();
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return no_route(request).await.into_response();
     }
-    no_route(request).await.into_response()
+    if is_place(path) {
+        return index(request.headers().clone()).await;
+    }
+    if is_files(path) || !wants_page(request.headers()) {
+        return no_route(request).await.into_response();
+    }
+    let mut headers = request.headers().clone();
+    // It would be told that it has this page, and not that it is the wrong one.
+    headers.remove(header::IF_NONE_MATCH);
+    let mut page = index(headers).await;
+    if page.status() == StatusCode::OK {
+        *page.status_mut() = StatusCode::NOT_FOUND;
+    }
+    page
 }
 
 /// Returns why the dashboard cannot be shown, if it cannot.
@@ -159,6 +172,19 @@ fn missing() -> Oops {
 fn is_place(path: &str) -> bool {
     let first = path.strip_prefix('/').and_then(|path| path.split('/').next());
     first.is_some_and(|first| PLACES.contains(&first))
+}
+
+/// Returns whether `path` is where programs look for things, and not people.
+fn is_files(path: &str) -> bool {
+    let first = path.strip_prefix('/').and_then(|path| path.split('/').next());
+    first.is_some_and(|first| ["api", "assets"].contains(&first))
+}
+
+/// Returns whether `headers` are of a browser that a person sent to an address.
+fn wants_page(headers: &HeaderMap) -> bool {
+    let said = headers.get_all(header::ACCEPT).iter().filter_map(|it| it.to_str().ok());
+    let mut kinds = said.flat_map(|said| said.split(','));
+    kinds.any(|kind| kind.split(';').next().is_some_and(|kind| kind.trim() == "text/html"))
 }
 
 /// Returns why `page` cannot be shown, if it cannot, given which files there are.

@@ -39,6 +39,34 @@ fn the_page_is_wherever_it_understands_the_path_and_nowhere_else() {
     assert_eq!(health["frontend"]["status"], "healthy", "{health}");
 }
 
+/// What Chromium says when a person enters an address.
+const ENTERED: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
+#[test]
+fn a_person_at_a_wrong_address_gets_the_page_which_says_so_and_a_program_does_not() {
+    let house = House::new();
+    let door = house.port();
+    let page = door.ask(&Request::get("/"));
+    let tag = page.header("etag").unwrap();
+    for path in ["/x", "/projectss", "/apis/x", "/index.html"] {
+        let entered = Request::get(path).with("Accept", ENTERED).with("If-None-Match", tag);
+        let shown = door.ask(&entered);
+        assert_eq!((shown.status, &shown.body), (404, &page.body), "{path}");
+        let policy = shown.header("content-security-policy");
+        assert_eq!(policy, page.header("content-security-policy"), "{path}");
+    }
+    for path in ["/api", "/api/inbox", "/assets/none.js", "/assets/x/y"] {
+        let refused = door.ask(&Request::get(path).with("Accept", ENTERED));
+        assert_eq!((refused.status, refused.problem().as_str()), (404, "not-found"), "{path}");
+    }
+    for accept in ["*/*", "application/json", "text/htmlx", "text/plain, application/json"] {
+        let refused = door.ask(&Request::get("/x").with("Accept", accept));
+        assert_eq!((refused.status, refused.problem().as_str()), (404, "not-found"), "{accept}");
+    }
+    let posted = door.ask(&Request::new("POST", "/x").with("Accept", ENTERED));
+    assert_eq!((posted.status, posted.problem().as_str()), (404, "not-found"));
+}
+
 #[test]
 fn the_page_is_asked_for_again_and_its_files_are_kept() {
     let house = House::new();

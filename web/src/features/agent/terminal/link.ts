@@ -51,8 +51,7 @@ export type World = {
 const RETRY_FIRST_MS = 600;
 const RETRY_MAX_MS = 10_000;
 
-/** The codes by which the daemon says that there is no agent, or no terminal that is followed here. */
-const GONE = 4404;
+/** The code by which the daemon says that there is no terminal that is followed here. */
 const NOTHING = 4409;
 const ADOPTED = "adopted";
 
@@ -154,7 +153,7 @@ export class Link {
     this.isOpen = false;
     this.isApart = code === NOTHING && reason === ADOPTED;
     if (this.isApart) this.heard.state({ is: "apart" });
-    else if (code === NOTHING || code === GONE) this.nothing();
+    else if (code === NOTHING) this.nothing();
     else {
       if (!wasOpen) this.world.refused();
       this.retry();
