@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -26,6 +26,9 @@ const INDEX: &str = "index.html";
 const PLACES: [&str; 7] =
     ["projects", "agents", "messages", "inbox", "activity", "health", "settings"];
 
+/// The first part of a path at which programs look for something, and not people.
+const FOR_PROGRAMS: [&str; 2] = ["api", "assets"];
+
 /// What the page may do: run scripts of its own, none of which is written into it, and ask its own origin,
 /// WebSockets included. Parts of it bring styles and small pictures with them.
 const POLICY: &str = "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
@@ -34,6 +37,10 @@ const POLICY: &str = "default-src 'self'; script-src 'self'; style-src 'self' 'u
 
 /// The page is asked for again each time, and says so if it is the same.
 const ASK_AGAIN: &str = "no-cache";
+
+/// What is said with the page, wherever it is shown.
+const PAGE: [(HeaderName, &str); 2] =
+    [(header::CACHE_CONTROL, ASK_AGAIN), (header::CONTENT_SECURITY_POLICY, POLICY)];
 
 /// The name of every other file changes with what is in it.
 const FOREVER: &str = "public, max-age=31536000, immutable";
@@ -69,22 +76,21 @@ struct File {
 /// The page at `/`.
 pub(crate) async fn index(headers: HeaderMap) -> Response {
     let Some(page) = FILES.get(INDEX) else { return missing().into_response() };
-    let mut response = match is_known(&headers, &page.tag) {
+    let response = match is_known(&headers, &page.tag) {
         true => StatusCode::NOT_MODIFIED.into_response(),
         false => page.say(&headers).await,
     };
-    let said = [
-        (header::CACHE_CONTROL, ASK_AGAIN),
-        (header::CONTENT_SECURITY_POLICY, POLICY),
-        (header::VARY, "accept-encoding"),
-        (header::ETAG, &page.tag),
-    ];
-    for (name, value) in said {
-        if let Ok(value) = value.parse() {
-            response.headers_mut().insert(name, value);
-        }
-    }
-    response
+    let said = [(header::VARY, "accept-encoding"), (header::ETAG, &page.tag)];
+    (said, PAGE, response).into_response()
+}
+
+/// The page at an address that is wrong, which it says. It has no tag: a browser that has the page would not hear
+/// that it is the wrong one.
+async fn nowhere(headers: &HeaderMap) -> Response {
+    let Some(page) = FILES.get(INDEX) else { return missing().into_response() };
+    // Programs are told something else there.
+    let said = [(header::VARY, "accept, accept-encoding")];
+    (StatusCode::NOT_FOUND, said, PAGE, page.say(headers).await).into_response()
 }
 
 /// One of the files that the page is made of.
@@ -101,24 +107,16 @@ pub(crate) async fn asset(
 /// What no route is for: the page understands some of it, and tells a person who came by a mistyped address
 /// that there is nothing.
 pub(crate) async fn elsewhere(request: Request) -> Response {
+    let is_look = matches!(*request.method(), Method::GET | Method::HEAD);
     let path = request.uri().path();
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return no_route(request).await.into_response();
+    if is_look && is_place(path) {
+        let (head, _) = request.into_parts();
+        return index(head.headers).await;
     }
-    if is_place(path) {
-        return index(request.headers().clone()).await;
+    if is_look && !is_below(path, &FOR_PROGRAMS) && wants_page(request.headers()) {
+        return nowhere(request.headers()).await;
     }
-    if is_files(path) || !wants_page(request.headers()) {
-        return no_route(request).await.into_response();
-    }
-    let mut headers = request.headers().clone();
-    // It would be told that it has this page, and not that it is the wrong one.
-    headers.remove(header::IF_NONE_MATCH);
-    let mut page = index(headers).await;
-    if page.status() == StatusCode::OK {
-        *page.status_mut() = StatusCode::NOT_FOUND;
-    }
-    page
+    no_route(request).await.into_response()
 }
 
 /// Returns why the dashboard cannot be shown, if it cannot.
@@ -170,21 +168,18 @@ fn missing() -> Oops {
 
 /// Returns whether the page understands `path`.
 fn is_place(path: &str) -> bool {
-    let first = path.strip_prefix('/').and_then(|path| path.split('/').next());
-    first.is_some_and(|first| PLACES.contains(&first))
+    is_below(path, &PLACES)
 }
 
-/// Returns whether `path` is where programs look for things, and not people.
-fn is_files(path: &str) -> bool {
+/// Returns whether the first part of `path` is one of `firsts`.
+fn is_below(path: &str, firsts: &[&str]) -> bool {
     let first = path.strip_prefix('/').and_then(|path| path.split('/').next());
-    first.is_some_and(|first| ["api", "assets"].contains(&first))
+    first.is_some_and(|first| firsts.contains(&first))
 }
 
 /// Returns whether `headers` are of a browser that a person sent to an address.
 fn wants_page(headers: &HeaderMap) -> bool {
-    let said = headers.get_all(header::ACCEPT).iter().filter_map(|it| it.to_str().ok());
-    let mut kinds = said.flat_map(|said| said.split(','));
-    kinds.any(|kind| kind.split(';').next().is_some_and(|kind| kind.trim() == "text/html"))
+    takes(headers, &header::ACCEPT, "text/html")
 }
 
 /// Returns why `page` cannot be shown, if it cannot, given which files there are.
@@ -236,22 +231,29 @@ fn is_text(kind: &str) -> bool {
 
 /// Returns whether whoever sent `headers` takes gzip.
 fn takes_gzip(headers: &HeaderMap) -> bool {
-    let said = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|it| it.to_str().ok());
-    let mut ways = said.flat_map(|said| said.split(','));
-    ways.any(|way| {
-        let mut parts = way.split(';').map(str::trim);
-        let is_gzip = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
+    takes(headers, &header::ACCEPT_ENCODING, "gzip")
+}
+
+/// Returns whether `wanted` is among what the header of this name takes, by its own name and not at no weight.
+fn takes(headers: &HeaderMap, name: &HeaderName, wanted: &str) -> bool {
+    listed(headers, name).any(|said| {
+        let mut parts = said.split(';').map(str::trim);
+        let is_wanted = parts.next().is_some_and(|name| name.eq_ignore_ascii_case(wanted));
         let weight = parts.find_map(|part| part.strip_prefix("q=")).map(str::parse::<f32>);
-        is_gzip && weight.is_none_or(|weight| weight.is_ok_and(|weight| weight > 0.0))
+        is_wanted && weight.is_none_or(|weight| weight.is_ok_and(|weight| weight > 0.0))
     })
+}
+
+/// Returns what the headers of this name list.
+fn listed<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
+    let said = headers.get_all(name).iter().filter_map(|it| it.to_str().ok());
+    said.flat_map(|said| said.split(',')).map(str::trim)
 }
 
 /// Returns whether whoever sent `headers` has what bears this tag.
 fn is_known(headers: &HeaderMap, tag: &str) -> bool {
-    let said = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|it| it.to_str().ok());
-    let mut tags = said.flat_map(|said| said.split(',')).map(str::trim);
     let same = |said: &str| said.trim_start_matches("W/") == tag.trim_start_matches("W/");
-    tags.any(|said| said == "*" || same(said))
+    listed(headers, &header::IF_NONE_MATCH).any(|said| said == "*" || same(said))
 }
 
 #[cfg(test)]

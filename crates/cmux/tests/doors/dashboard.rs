@@ -54,12 +54,17 @@ fn a_person_at_a_wrong_address_gets_the_page_which_says_so_and_a_program_does_no
         assert_eq!((shown.status, &shown.body), (404, &page.body), "{path}");
         let policy = shown.header("content-security-policy");
         assert_eq!(policy, page.header("content-security-policy"), "{path}");
+        // What is kept of it is not what a program is told there.
+        assert_eq!(shown.header("vary"), Some("accept, accept-encoding"), "{path}");
+        assert_eq!(shown.header("etag"), None, "{path}");
     }
     for path in ["/api", "/api/inbox", "/assets/none.js", "/assets/x/y"] {
         let refused = door.ask(&Request::get(path).with("Accept", ENTERED));
         assert_eq!((refused.status, refused.problem().as_str()), (404, "not-found"), "{path}");
     }
-    for accept in ["*/*", "application/json", "text/htmlx", "text/plain, application/json"] {
+    for accept in
+        ["*/*", "application/json", "text/htmlx", "text/html;q=0", "text/plain, application/json"]
+    {
         let refused = door.ask(&Request::get("/x").with("Accept", accept));
         assert_eq!((refused.status, refused.problem().as_str()), (404, "not-found"), "{accept}");
     }
