@@ -128,8 +128,13 @@ fn failed(why: &str) -> bool {
 }
 
 fn rows(root: &Path) -> Result<Vec<Row>, String> {
+    kinds(root)?.iter().map(|kind| row(root, kind)).collect()
+}
+
+/// Returns the kinds that are told of, those that are run first.
+fn kinds(root: &Path) -> Result<Vec<String>, String> {
     let run = KINDS.iter().map(|kind| (*kind).to_owned());
-    run.chain(not_run(root)?).map(|kind| row(root, &kind)).collect()
+    Ok(run.chain(not_run(root)?).collect())
 }
 
 /// Returns the kinds that no test runs.
@@ -203,9 +208,7 @@ fn noted(
 
 /// Returns where tests leave what they have shown.
 fn records(root: &Path) -> PathBuf {
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-    root.join(target).join("e2e")
+    crate::target(root).join("e2e")
 }
 
 /// Returns what was neither shown nor said to be impossible, or both.
@@ -342,15 +345,20 @@ mod tests {
     fn the_page_is_of_the_manifests_as_they_are() {
         let root = crate::root();
         let mut rows = Vec::new();
-        for kind in KINDS.map(str::to_owned).into_iter().chain(not_run(&root).unwrap()) {
+        for kind in kinds(&root).unwrap() {
             let mut row = untried(&root, &kind).unwrap();
             let possible = |name: &&str| !row.cannot.contains_key(*name);
             let names = COLUMNS.iter().map(|(name, _)| *name).filter(possible);
             row.shown = names.map(str::to_owned).collect();
+            row.lacking = row.cannot.keys().cloned().collect();
             rows.push(row);
         }
         let told = fs::read_to_string(root.join(FILE)).unwrap();
-        assert_eq!(told, page(&rows), "run `make e2e`, then `cargo xtask compatibility`");
+        assert_eq!(
+            told,
+            page(&rows),
+            "run `make e2e`, then `cargo xtask compatibility`; what a CLI lacks is said in its manifest, too"
+        );
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub(crate) fn names(root: &Path, profile: &str) -> Vec<String> {
 }
 
 fn report(root: &Path, profile: &str) -> PathBuf {
-    crate::web::target(root).join("nextest").join(profile).join("junit.xml")
+    crate::target(root).join("nextest").join(profile).join("junit.xml")
 }
 
 /// Returns the tests that failed by this report, each with the program that it is in.

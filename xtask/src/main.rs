@@ -45,6 +45,13 @@ fn main() -> ExitCode {
     if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
+/// Returns where cargo builds things.
+fn target(root: &Path) -> PathBuf {
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    root.join(target)
+}
+
 /// Returns the root of the repository that cargo was asked to run xtask in.
 fn root() -> PathBuf {
     // Read when run: a build shared by several checkouts must judge the one it is called from.

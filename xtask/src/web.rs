@@ -37,7 +37,7 @@ pub(crate) fn browser(root: &Path) -> bool {
     if lacks_node() {
         return true;
     }
-    let target = target(root).join("debug");
+    let target = crate::target(root).join("debug");
     let Some(chromium) = chromium(root) else {
         eprintln!("there is no Chromium: `scripts/prepare test` installs it");
         return false;
@@ -107,7 +107,7 @@ fn npm_with(root: &Path, args: &[&str], ours: &[(&str, PathBuf)]) -> bool {
 
 /// Builds the dashboard beside what is committed, prints where they differ, and returns whether they do not.
 fn is_current(root: &Path) -> bool {
-    let built = target(root).join("web-dist");
+    let built = crate::target(root).join("web-dist");
     let Some(out) = built.to_str() else {
         eprintln!("{} is no path that npm can be told", built.display());
         return false;
@@ -129,11 +129,6 @@ fn is_current(root: &Path) -> bool {
             false
         }
     }
-}
-
-/// Returns where things are built.
-pub(crate) fn target(root: &Path) -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
 /// Returns every file below `folder`, by its path in it.
