@@ -62,6 +62,48 @@ test("an agent is spawned, paused, resumed, restarted, stopped and forgotten", a
   await until("it is forgotten", async () => (await house.status()).agents.length === 0);
 });
 
+test("an agent that was forgotten is not asked for again, whatever the log has still to tell of it", async ({
+  house,
+  sign,
+}) => {
+  const shop = await house.project("shop");
+  const { id } = await house.agent(shop, "api");
+  await house.json("agent", "stop", id);
+  const { page } = await sign();
+  let isHeld = false;
+  const held: (string | Buffer)[] = [];
+  let release = () => {};
+  await page.routeWebSocket(/\/api\/ws/, (socket) => {
+    socket.connectToServer().onMessage((said) => {
+      if (isHeld) held.push(said);
+      else socket.send(said);
+    });
+    release = () => {
+      isHeld = false;
+      for (const said of held.splice(0)) socket.send(said);
+    };
+  });
+  await page.reload();
+  const row = page.getByRole("listitem").filter({ has: page.getByRole("link", { name: "api" }) });
+  await row.getByText("Stopped").waitFor();
+  await page.getByText("Live", { exact: true }).waitFor();
+
+  isHeld = true;
+  await house.json("agent", "restart", id);
+  await house.until("api", (agent) => agent.phase === "idle");
+  await house.json("agent", "stop", id);
+  await row.getByRole("button", { name: "What to do with api" }).click();
+  await page.getByRole("menuitem", { name: "Forget" }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Forget" }).click();
+  await row.waitFor({ state: "detached" });
+  const isTold = () => held.some((said) => said.toString().includes("agent.removed"));
+  await until("the log has told of it", isTold);
+  release();
+  await house.agent(shop, "next");
+  await page.getByRole("link", { name: "next" }).waitFor();
+  expect(await row.count()).toBe(0);
+});
+
 test("who asks is first, and counted where it is seen from another tab", async ({
   house,
   sign,

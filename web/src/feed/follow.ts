@@ -1,10 +1,17 @@
 /** Keeps what is known up to date: begins with the status, follows the log, asks for what it leaves open. */
 
 import { inWords, ProblemError, whenSignedOut } from "../api/request";
-import { listMessages, showAgent, showStatus, socketAddress, whoAmI } from "../api/routes";
+import {
+  listMessages,
+  removeAgent,
+  showAgent,
+  showStatus,
+  socketAddress,
+  whoAmI,
+} from "../api/routes";
 import type { Agent, Event, Message, Status } from "../wire";
 import { getLive, setLive } from "./live";
-import { reduce, type Want, withLooked, without, withRead } from "./reduce";
+import { reduce, type Want, withLooked, without, withRead, withStatus } from "./reduce";
 import { refetching } from "./refetch";
 import { follow, type Heard, type Socket, type Wire } from "./socket";
 import { begun, type FleetState } from "./state";
@@ -164,12 +171,12 @@ const refetch = refetching(async (key) => {
 /** Takes from a status what the log does not tell. Events that are in it already change nothing for long. */
 function setKnown(status: Status): void {
   const state = getFleet();
-  if (state === null) return;
-  const { daemon, store, projects, agents } = begun(status, []);
-  setFleet({ ...state, daemon, store, projects, agents });
+  if (state !== null) setFleet(withStatus(state, status));
 }
 
 async function look(id: string): Promise<void> {
+  // It may have been forgotten since it was wanted.
+  if (getFleet()?.gone.has(id)) return;
   try {
     const agent = await showAgent(id);
     const state = getFleet();
@@ -187,10 +194,13 @@ export function learnAgent(agent: Agent): void {
   if (state !== null) setFleet(withLooked(state, agent));
 }
 
-/** Takes an agent away that the daemon has just forgotten, before the log tells of it. */
-export function forgetAgent(id: string): void {
-  const state = getFleet();
-  if (state !== null) setFleet(without(state, id));
+/** Has the daemon forget an agent, and takes it away before the log tells of it. Nothing asks for it meanwhile. */
+export async function forgetAgent(id: string): Promise<void> {
+  await refetch.pause(id, async () => {
+    await removeAgent(id);
+    const state = getFleet();
+    if (state !== null) setFleet(without(state, id));
+  });
 }
 
 /** Shows that a message was read, before the log tells of it. */

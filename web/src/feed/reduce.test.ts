@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Agent, Event } from "../wire";
 import { needs } from "./needs";
-import { reduce, type Want, withLooked, withRead } from "./reduce";
+import { reduce, type Want, withLooked, withRead, withStatus } from "./reduce";
 import { AT, agent, event, LATER, message, status } from "./samples";
 import { begun, type FleetState, unreadCount, waiting } from "./state";
 
@@ -54,6 +54,18 @@ test("an agent that is new is asked for, and one that was removed is gone", () =
   expect(reduce(START, event("agent.removed", { name: "api" })).state.agents.size).toBe(0);
   const lost = reduce(START, event("tmux.lost", { agents: ["agt_1", "agt_2"] }));
   expect(lost.wants.map((want) => want.what === "agent" && want.id)).toEqual(["agt_1", "agt_2"]);
+});
+
+test("an agent that is gone is not asked for, and no late answer brings it back", () => {
+  const start = begun(status({ agents: [agent()] }), []);
+  const { state } = reduce(start, event("agent.removed", {}));
+  const late = { ...event("agent.phase", { to: "busy" }), id: state.head + 1 };
+  expect(reduce(state, late).wants).toEqual([]);
+  const all = { ...event("tmux.lost", { agents: ["agt_1", "agt_2"] }), id: state.head + 1 };
+  expect(reduce(state, all).wants).toEqual([{ what: "agent", id: "agt_2" }]);
+  expect(withLooked(state, agent()).agents.size).toBe(0);
+  const older = status({ agents: [agent(), agent({ id: "agt_2" })] });
+  expect([...withStatus(state, older).agents.keys()]).toEqual(["agt_2"]);
 });
 
 test("mail to the person is unread until it is read", () => {

@@ -1,8 +1,8 @@
 /** What each event changes. Pure: the same state and event give the same state. */
 
-import type { Agent, Event, Message, Project } from "../wire";
+import type { Agent, Event, Message, Project, Status } from "../wire";
 import { type Data, fields, isIntent, isMessageKind, isPhase, number, text, usage } from "./data";
-import type { FleetState, Letter } from "./state";
+import { begun, type FleetState, type Letter } from "./state";
 
 /** What an event leaves open, and the daemon has to be asked for. */
 export type Want = { what: "agent"; id: string } | { what: "status" };
@@ -27,7 +27,7 @@ export function reduce(state: FleetState, event: Event): Reduced {
     case "project":
       return { state: ofProject(next, event, data), wants: [] };
     case "tmux":
-      return { state: next, wants: agents(data).map((id) => ({ what: "agent", id })) };
+      return { state: next, wants: agents(data).flatMap((id) => looks(next, id)) };
     case "daemon":
     case "store":
     case "snapshot":
@@ -42,9 +42,14 @@ function ofAgent(state: FleetState, event: Event, data: Data): Reduced {
   if (id === null) return { state, wants: [] };
   if (event.kind === "agent.removed") return { state: without(state, id), wants: [] };
   const agent = state.agents.get(id);
-  const wants: Want[] = [{ what: "agent", id }];
+  const wants = looks(state, id);
   if (agent === undefined) return { state, wants };
   return { state: withAgent(state, changed(agent, event, data)), wants };
+}
+
+/** Returns what is asked for when an agent may have changed. */
+function looks(state: FleetState, id: string): Want[] {
+  return state.gone.has(id) ? [] : [{ what: "agent", id }];
 }
 
 /** Returns an agent as an event about it leaves it. What is not told here is asked for. */
@@ -78,7 +83,7 @@ function ofMessage(state: FleetState, event: Event, data: Data): Reduced {
   const agent = event.agent === null ? undefined : state.agents.get(event.agent);
   if (agent === undefined) return { state, wants: [] };
   const queue = Math.max(0, agent.queue + queued(event.kind, data));
-  const wants: Want[] = [{ what: "agent", id: agent.id }];
+  const wants = looks(state, agent.id);
   return { state: queue === agent.queue ? state : withAgent(state, { ...agent, queue }), wants };
 }
 
@@ -161,6 +166,7 @@ function withProject(state: FleetState, project: Project): FleetState {
  * meanwhile, that stays.
  */
 export function withLooked(state: FleetState, looked: Agent): FleetState {
+  if (state.gone.has(looked.id)) return state;
   const known = state.agents.get(looked.id);
   if (known === undefined || known.since <= looked.since) return withAgent(state, looked);
   const { phase, since, reason } = known;
@@ -172,12 +178,18 @@ function withAgent(state: FleetState, agent: Agent): FleetState {
   return { ...state, agents: new Map(state.agents).set(agent.id, agent) };
 }
 
-/** Returns the state without an agent. */
+/** Returns the state without an agent that was forgotten. Its id is never another's. */
 export function without(state: FleetState, id: string): FleetState {
-  if (!state.agents.has(id)) return state;
   const agents = new Map(state.agents);
   agents.delete(id);
-  return { ...state, agents };
+  return { ...state, agents, gone: new Set(state.gone).add(id) };
+}
+
+/** Returns the state with what a status tells and the log does not. It may be older than the log is here. */
+export function withStatus(state: FleetState, status: Status): FleetState {
+  const { daemon, store, projects, agents } = begun(status, []);
+  const known = new Map([...agents].filter(([id]) => !state.gone.has(id)));
+  return { ...state, daemon, store, projects, agents: known };
 }
 
 /** Returns the state with a message that the person has read, before the log tells of it. */

@@ -27,6 +27,51 @@ test("only a few are asked for at once, and none is forgotten", async () => {
   expect([...clock.asked].sort()).toEqual(["a", "b", "c", "d", "e", "f"]);
 });
 
+test("what is asked for slowly is asked for again only once it was answered", async () => {
+  const clock = byHand();
+  const refetch = refetching(clock.ask, clock.now, clock.later);
+  clock.hold();
+  refetch.want("a");
+  await clock.run(0);
+  refetch.want("a");
+  await clock.run(1_000);
+  expect(clock.asked).toEqual(["a"]);
+  clock.release();
+  await clock.run(0);
+  expect(clock.asked).toEqual(["a", "a"]);
+});
+
+test("nothing is asked for while something else is done with it", async () => {
+  const clock = byHand();
+  const refetch = refetching(clock.ask, clock.now, clock.later);
+  clock.hold();
+  refetch.want("a");
+  await clock.run(0);
+  let finish = (_: string) => {};
+  const done = refetch.pause("a", () => {
+    clock.asked.push("work");
+    return new Promise<string>((resolve) => {
+      finish = resolve;
+    });
+  });
+  await clock.run(0);
+  expect(clock.asked).toEqual(["a"]);
+  clock.release();
+  refetch.want("a");
+  refetch.want("b");
+  await clock.run(300);
+  expect([...clock.asked].sort()).toEqual(["a", "b", "work"]);
+  finish("done");
+  expect(await done).toBe("done");
+  await clock.run(300);
+  expect([...clock.asked].sort()).toEqual(["a", "a", "b", "work"]);
+  const failed = refetch.pause("b", () => Promise.reject(new Error("refused")));
+  await expect(failed).rejects.toThrow("refused");
+  refetch.want("b");
+  await clock.run(300);
+  expect(clock.asked.at(-1)).toBe("b");
+});
+
 /** A clock that the test turns. */
 function byHand() {
   let time = 1_000;

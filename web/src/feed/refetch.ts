@@ -9,6 +9,8 @@ export type Refetch = {
   want(key: string): void;
   /** Forgets all that was wanted. */
   clear(): void;
+  /** Does something while this is not asked for: waits for an answer that is due, and holds back what is wanted. */
+  pause<T>(key: string, work: () => Promise<T>): Promise<T>;
 };
 
 /** Returns a queue that calls `ask` for what is wanted. `now` and `later` are the clock. */
@@ -19,7 +21,8 @@ export function refetching(
 ): Refetch {
   const wanted = new Set<string>();
   const lastAt = new Map<string, number>();
-  let running = 0;
+  const running = new Map<string, Promise<void>>();
+  const paused = new Set<string>();
   let isWoken = false;
 
   const wake = (ms: number) => {
@@ -34,7 +37,8 @@ export function refetching(
   const turn = () => {
     let soonest = Number.POSITIVE_INFINITY;
     for (const key of [...wanted]) {
-      if (running >= AT_ONCE_MAX) return;
+      if (running.size >= AT_ONCE_MAX) return;
+      if (running.has(key) || paused.has(key)) continue;
       const waits = (lastAt.get(key) ?? 0) + APART_MS - now();
       if (waits > 0) {
         soonest = Math.min(soonest, waits);
@@ -42,12 +46,11 @@ export function refetching(
       }
       wanted.delete(key);
       lastAt.set(key, now());
-      running += 1;
       const done = () => {
-        running -= 1;
+        running.delete(key);
         wake(0);
       };
-      ask(key).then(done, done);
+      running.set(key, ask(key).then(done, done));
     }
     if (soonest < Number.POSITIVE_INFINITY) wake(soonest);
     if (wanted.size === 0 && lastAt.size > 1000) lastAt.clear();
@@ -60,6 +63,16 @@ export function refetching(
     },
     clear() {
       wanted.clear();
+    },
+    async pause(key, work) {
+      paused.add(key);
+      try {
+        await running.get(key);
+        return await work();
+      } finally {
+        paused.delete(key);
+        wake(0);
+      }
     },
   };
 }

@@ -31,6 +31,8 @@ export type FleetState = {
   store: StoreStatus;
   projects: ReadonlyMap<string, Project>;
   agents: ReadonlyMap<string, Agent>;
+  /** Agents that were forgotten since. An answer may still tell of one, and none is asked for any more. */
+  gone: ReadonlySet<string>;
   /** What the person has not read, oldest first. */
   unread: ReadonlyMap<string, Letter>;
   /** How many there are besides those, which were too many to ask for. */
@@ -50,6 +52,7 @@ export function begun(status: Status, unread: ReadonlyArray<Message>): FleetStat
     store: status.store,
     projects: new Map(status.projects.map((project) => [project.id, project])),
     agents: new Map(status.agents.map((agent) => [agent.id, agent])),
+    gone: new Set(),
     unread: new Map(letters.map((letter) => [letter.id, letter])),
     unreadBesides: Math.max(0, status.mail.unread - letters.length),
     health: null,

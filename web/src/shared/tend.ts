@@ -10,14 +10,7 @@ import {
   SquareTerminal,
   Trash2,
 } from "lucide-react";
-import {
-  interruptAgent,
-  pauseAgent,
-  removeAgent,
-  restartAgent,
-  resumeAgent,
-  stopAgent,
-} from "../api/routes";
+import { interruptAgent, pauseAgent, restartAgent, resumeAgent, stopAgent } from "../api/routes";
 import { forgetAgent, learnAgent } from "../feed/follow";
 import type { Agent } from "../wire";
 import { confirm, type Question } from "./confirm";
@@ -119,7 +112,7 @@ async function ask(agent: Agent, what: Tending): Promise<Agent | null> {
     case "stop":
       return stopAgent(agent.id);
     case "forget":
-      await removeAgent(agent.id);
+      await forgetAgent(agent.id);
       return null;
   }
 }
@@ -148,8 +141,7 @@ export async function tend(agent: Agent, what: Tending): Promise<boolean> {
   if (asked !== null && !(await confirm(asked))) return false;
   try {
     const answer = await ask(agent, what);
-    if (answer === null) forgetAgent(agent.id);
-    else learnAgent(answer);
+    if (answer !== null) learnAgent(answer);
     const undo = { label: "Resume", run: () => void tend(agent, "resume") };
     toast(done(agent, what), what === "pause" ? { action: undo } : {});
     return true;
