@@ -15,9 +15,10 @@ use crate::time::Timestamp;
 pub const BATCH_MAX: usize = 32;
 pub const BATCH_BYTES_MAX: usize = 32 << 10;
 
-/// How many messages may wait for one reader, and how many bytes: from one sender, and from all. What cmux
-/// itself says is not counted: it follows from what was admitted.
+/// How many messages may wait for one reader, and how many bytes: from one sender, from an agent together with
+/// those above and below it, and from all. What cmux itself says is not counted: it follows from what was admitted.
 pub const SENDER_MAX: Load = Load { messages: 200, bytes: 32 << 20 };
+pub const TEAM_MAX: Load = Load { messages: 1000, bytes: 128 << 20 };
 pub const READER_MAX: Load = Load { messages: 2000, bytes: 256 << 20 };
 
 /// How much may be sent on one account, in KiB: so much at once, and so much a minute in the long run. What is
@@ -148,6 +149,7 @@ impl Load {
 /// What waits for a reader from one of those who wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
+    pub from: Actor,
     pub account: Account,
     pub load: Load,
 }
@@ -156,7 +158,7 @@ pub struct Share {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Account {
     /// Of a sender by themselves. Of an agent, it is that of the topmost one above it: whoever launches others
-    /// gets no more room by that.
+    /// gets no more room by that than a team has.
     Of(Actor),
     /// Of agents of which it is not known any more who was above them.
     Orphans,
@@ -186,40 +188,42 @@ pub enum Full {
     OfReader { to: String, load: Load },
 }
 
-/// Returns why a message on this `account` may not wait beside what waits for the same reader. The person is not
-/// kept waiting by what others sent, and may have as much wait as all of them together.
+/// Returns why a message on this `account` may not wait beside what waits for the same reader. Whoever sends too
+/// much has their own room filled by that, and not that of the others of their team. The person is not kept waiting
+/// by what others sent, and may have as much wait as all of them together.
 pub fn admit(new: &NewMessage, account: &Account, waiting: &[Share]) -> Result<(), Full> {
-    let (to, bytes) = (new.to.name().to_owned(), new.body.bytes);
-    let of_sender = sum(waiting.iter().filter(|it| account.counts(&it.account)));
-    let (sender_max, of_all) = match new.from.actor {
+    let bytes = new.body.bytes;
+    let by_itself = sum(waiting.iter().filter(|it| it.from == new.from.actor));
+    let of_team = sum(waiting.iter().filter(|it| account.counts(&it.account)));
+    let full = |from, load| Full::OfSender { to: new.to.name().to_owned(), from, load };
+    let name = &new.from.name;
+    match new.from.actor {
         Actor::Cmux => return Ok(()),
-        Actor::Operator => (READER_MAX, Load::default()),
-        Actor::Agent(_) | Actor::Token(_) | Actor::Webhook(_) => (SENDER_MAX, sum(waiting)),
-    };
-    if !of_sender.takes(bytes, sender_max) {
-        return Err(Full::OfSender { to, from: called(new), load: of_sender });
+        Actor::Operator => {
+            let takes = by_itself.takes(bytes, READER_MAX);
+            return if takes { Ok(()) } else { Err(full(format!("`{name}`"), by_itself)) };
+        }
+        Actor::Agent(_) | Actor::Token(_) | Actor::Webhook(_) => {}
     }
+    if !by_itself.takes(bytes, SENDER_MAX) {
+        return Err(full(format!("`{name}`"), by_itself));
+    }
+    if !of_team.takes(bytes, TEAM_MAX) {
+        return Err(full(format!("`{name}` and the agents above and below it"), of_team));
+    }
+    let of_all = sum(waiting);
     if !of_all.takes(bytes, READER_MAX) {
-        return Err(Full::OfReader { to, load: of_all });
+        return Err(Full::OfReader { to: new.to.name().to_owned(), load: of_all });
     }
     Ok(())
 }
 
 fn sum<'a>(shares: impl IntoIterator<Item = &'a Share>) -> Load {
-    let counted = shares.into_iter().filter(|it| it.account != Account::Of(Actor::Cmux));
+    let counted = shares.into_iter().filter(|it| it.from != Actor::Cmux);
     counted.fold(Load::default(), |sum, Share { load, .. }| Load {
         messages: sum.messages.saturating_add(load.messages),
         bytes: sum.bytes.saturating_add(load.bytes),
     })
-}
-
-/// Returns who sends a message, with those on the same account.
-fn called(new: &NewMessage) -> String {
-    let name = &new.from.name;
-    match new.from.actor {
-        Actor::Agent(_) => format!("`{name}` and the agents above and below it"),
-        Actor::Operator | Actor::Cmux | Actor::Token(_) | Actor::Webhook(_) => format!("`{name}`"),
-    }
 }
 
 /// Returns whether what `from` says may be run as a command. Of a script, that was found out when it was

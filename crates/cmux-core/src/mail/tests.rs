@@ -142,13 +142,18 @@ fn a_message_follows_its_delivery() {
 
 #[test]
 fn no_more_is_taken_than_may_wait() {
-    let agent = |n: u128| Actor::Agent(AgentId::new(Ulid::from(n)));
+    let id = |n: u128| AgentId::new(Ulid::from(n));
+    let agent = |n: u128| Actor::Agent(id(n));
     let script = || Actor::Token(crate::id::TokenId::new(Ulid::from(1_u128)));
-    let of = |actor, messages, bytes| Share {
-        account: Account::Of(actor),
-        load: Load { messages, bytes },
+    let load = |messages, bytes| Load { messages, bytes };
+    let of = |from: Actor, messages, bytes| Share {
+        account: Account::Of(from.clone()),
+        from,
+        load: load(messages, bytes),
     };
-    let orphans = |messages| Share { account: Account::Orphans, load: Load { messages, bytes: 0 } };
+    // Below the first agent, and below one of whom nothing is known.
+    let below = |n, messages| Share { account: Account::Of(agent(1)), ..of(agent(n), messages, 0) };
+    let orphan = |n, messages| Share { account: Account::Orphans, ..of(agent(n), messages, 0) };
     for (from, waiting, expected) in [
         (agent(1), vec![], "taken"),
         (agent(1), vec![of(agent(1), 199, 0), of(agent(2), 1800, 0)], "taken"),
@@ -157,9 +162,14 @@ fn no_more_is_taken_than_may_wait() {
         (agent(1), vec![of(agent(2), 200, 0)], "taken"),
         (agent(1), vec![of(agent(2), 2000, 0)], "reader"),
         (agent(1), vec![of(agent(2), 1, u64::MAX)], "reader"),
+        // One of a team that sends too much is the others' trouble only if many of them do.
+        (agent(1), vec![below(3, 200), below(4, 200), below(5, 200), below(6, 200)], "taken"),
+        (agent(1), vec![of(agent(1), 1, 0), below(3, 999)], "sender"),
+        (agent(1), vec![of(agent(1), 1, 0), below(3, 998)], "taken"),
         // Whose they were is not known.
-        (agent(1), vec![of(agent(1), 100, 0), orphans(100)], "sender"),
-        (script(), vec![orphans(200)], "taken"),
+        (agent(1), vec![of(agent(1), 100, 0), orphan(7, 899)], "taken"),
+        (agent(1), vec![of(agent(1), 100, 0), orphan(7, 900)], "sender"),
+        (script(), vec![orphan(7, 1000)], "taken"),
         (script(), vec![of(script(), 200, 0)], "sender"),
         // What cmux says itself takes nobody's room.
         (agent(1), vec![of(Actor::Cmux, 5000, u64::MAX)], "taken"),
@@ -181,11 +191,11 @@ fn no_more_is_taken_than_may_wait() {
         };
         assert_eq!(name, expected, "{account:?} {waiting:?}");
     }
-    let orphan = NewMessage { from: Sender { actor: agent(3), name: "a".to_owned() }, ..new() };
+    let apart = NewMessage { from: Sender { actor: agent(3), name: "a".to_owned() }, ..new() };
     for (waiting, expected) in
-        [(orphans(199), true), (orphans(200), false), (of(agent(1), 200, 0), true)]
+        [(orphan(7, 999), true), (orphan(7, 1000), false), (of(agent(1), 1000, 0), true)]
     {
-        let admitted = admit(&orphan, &Account::Orphans, std::slice::from_ref(&waiting));
+        let admitted = admit(&apart, &Account::Orphans, std::slice::from_ref(&waiting));
         assert_eq!(admitted.is_ok(), expected, "{waiting:?}");
     }
 }

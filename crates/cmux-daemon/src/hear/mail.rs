@@ -83,7 +83,7 @@ fn addressed(
 fn admit(tx: &Tx<'_>, new: &NewMessage) -> Result<Result<(), Full>, StoreError> {
     let mut waiting = Vec::new();
     for (from, load) in messages::loads(tx.view(), new.to.agent(), &new.project)? {
-        waiting.push(Share { account: account(tx, &from)?, load });
+        waiting.push(Share { account: account(tx, &from)?, from, load });
     }
     Ok(mail::admit(new, &account(tx, &new.from.actor)?, &waiting))
 }

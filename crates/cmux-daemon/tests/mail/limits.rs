@@ -5,7 +5,7 @@ use std::time::Duration;
 use cmux_core::delivery::Sighted;
 use cmux_core::event::Actor;
 use cmux_core::id::{AgentId, MessageId};
-use cmux_core::mail::{Full, READER_MAX, SENDER_MAX};
+use cmux_core::mail::{Full, READER_MAX, SENDER_MAX, TEAM_MAX};
 use cmux_core::message::{Evidence, Message, MessageState, NewMessage, Recipient, Sender};
 use cmux_core::project::ProjectId;
 use cmux_core::report::{Answer, Ask, NewAgent, Refused};
@@ -35,7 +35,25 @@ fn no_more_is_taken_than_may_wait() {
 }
 
 #[test]
-fn whoever_launches_others_gets_no_more_room_by_that() {
+fn whoever_sends_too_much_is_no_trouble_of_those_launched_with_it() {
+    let mut house = House::new();
+    let (lead, _) = house.agent(new_agent("lead"));
+    let below = |name: &str| NewAgent { parent: Some(lead), ..new_agent(name) };
+    let (runaway, _) = house.agent(below("runaway"));
+    let (worker, _) = house.agent(below("worker"));
+    let from = |agent, name: &str| NewMessage { from: by(agent, name), ..new(lead, "x") };
+    let to_user = |agent, name: &str| NewMessage { to: Recipient::User, ..from(agent, name) };
+    fill(&mut house, &from(runaway, "runaway"));
+    fill(&mut house, &to_user(runaway, "runaway"));
+    check_full(house.ask(ask(from(runaway, "runaway"))), "200 messages from `runaway` that");
+    check_full(house.ask(ask(to_user(runaway, "runaway"))), "200 messages from `runaway` that");
+    house.send(from(worker, "worker"));
+    house.send(to_user(worker, "worker"));
+    house.send(to_user(lead, "lead"));
+}
+
+#[test]
+fn whoever_launches_others_gets_no_more_room_than_a_team_has() {
     let mut house = House::new();
     let (reader, _) = house.agent(new_agent("reader"));
     let (lead, _) = house.agent(new_agent("lead"));
@@ -44,6 +62,12 @@ fn whoever_launches_others_gets_no_more_room_by_that() {
     let (low, _) = house.agent(below("low", middle));
     let (apart, _) = house.agent(new_agent("apart"));
     let from = |agent, name: &str| NewMessage { from: by(agent, name), ..new(reader, "x") };
+    let others = TEAM_MAX.messages / SENDER_MAX.messages - 1;
+    for n in 0..others {
+        let name = format!("low{n}");
+        let (other, _) = house.agent(below(&name, if n == 0 { middle } else { low }));
+        fill(&mut house, &from(other, &name));
+    }
     for n in 0..SENDER_MAX.messages {
         let who =
             [(lead, "lead"), (middle, "middle"), (low, "low")][usize::try_from(n % 3).unwrap()];
