@@ -57,6 +57,9 @@ pub enum ClientError {
     /// Nobody listens at the socket.
     #[error("no daemon is running")]
     NoDaemon,
+    /// The socket is there, and cannot be connected to.
+    #[error("the daemon cannot be reached: {0}")]
+    Unreachable(String),
     /// It refused, and said why.
     #[error("{}", .0.detail)]
     Refused(Problem),
@@ -337,7 +340,7 @@ impl Client {
             if is_absent(error.kind()) {
                 ClientError::NoDaemon
             } else {
-                ClientError::Broken(format!("{}: {error}", self.socket.display()))
+                ClientError::Unreachable(format!("{}: {error}", self.socket.display()))
             }
         })
     }

@@ -84,6 +84,9 @@ impl From<ClientError> for Fail {
                 Fail::new(code, what)
             }
             ClientError::Broken(_) => Fail::failed(what),
+            ClientError::Unreachable(_) => {
+                Fail::failed(what).hint("`cmux doctor` looks what is wrong")
+            }
             ClientError::Nonsense(_) => Fail::failed(what)
                 .hint("the daemon may be of another version: `cmux daemon restart` runs this one"),
         }

@@ -66,10 +66,14 @@ pub(crate) fn glance(home: &Home) -> Client {
     client(home).patient(GLANCE_WITHIN)
 }
 
+/// Returns whether this is below an agent, as far as its environment tells.
+pub(crate) fn is_agents() -> bool {
+    env::var_os("CMUX_RUN").is_some_and(|value| !value.is_empty())
+}
+
 /// Refuses whoever is below an agent what only a person may do.
 pub(crate) fn require_person(what: &str) -> Result<(), Fail> {
-    let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
-    if !is_set("CMUX_RUN") {
+    if !is_agents() {
         return Ok(());
     }
     let who =

@@ -228,6 +228,7 @@ impl<'a> Writer<'a> {
                 }
                 Err(
                     error @ (ClientError::Refused(_)
+                    | ClientError::Unreachable(_)
                     | ClientError::TimedOut(_)
                     | ClientError::Nonsense(_)),
                 ) => panic!("{root}: {error:?}"),
@@ -272,6 +273,7 @@ impl<'a> Follower<'a> {
             Err(ClientError::NoDaemon | ClientError::Broken(_)) => {}
             Err(
                 error @ (ClientError::Refused(_)
+                | ClientError::Unreachable(_)
                 | ClientError::TimedOut(_)
                 | ClientError::Nonsense(_)),
             ) => panic!("{error:?}"),

@@ -134,24 +134,27 @@ fn status(home: &Home) -> Result<DaemonStatus, Fail> {
     let answer = wait(async { Ok(place::glance(home).daemon().await) })?;
     match answer {
         Ok(status) => Ok(status),
-        Err(ClientError::NoDaemon | ClientError::Broken(_) | ClientError::TimedOut(_)) => {
-            Ok(DaemonStatus {
-                running: holder.is_some(),
-                starting: false,
-                address: None,
-                ready: false,
-                pid: holder.as_ref().map(|holder| holder.process.pid),
-                guard_pid: guard.map(|guard| guard.process.pid),
-                version: holder.as_ref().map_or_else(
-                    || env!("CARGO_PKG_VERSION").to_owned(),
-                    |holder| holder.version.clone(),
-                ),
-                port: holder.as_ref().and_then(|holder| holder.port),
-                home: home.root().display().to_string(),
-                started_at: holder.map(|holder| Time::from_millis(holder.since.0)),
-                safe_mode: None,
-            })
-        }
+        Err(
+            ClientError::NoDaemon
+            | ClientError::Unreachable(_)
+            | ClientError::Broken(_)
+            | ClientError::TimedOut(_),
+        ) => Ok(DaemonStatus {
+            running: holder.is_some(),
+            starting: false,
+            address: None,
+            ready: false,
+            pid: holder.as_ref().map(|holder| holder.process.pid),
+            guard_pid: guard.map(|guard| guard.process.pid),
+            version: holder.as_ref().map_or_else(
+                || env!("CARGO_PKG_VERSION").to_owned(),
+                |holder| holder.version.clone(),
+            ),
+            port: holder.as_ref().and_then(|holder| holder.port),
+            home: home.root().display().to_string(),
+            started_at: holder.map(|holder| Time::from_millis(holder.since.0)),
+            safe_mode: None,
+        }),
         Err(error @ (ClientError::Refused(_) | ClientError::Nonsense(_))) => Err(error.into()),
     }
 }

@@ -141,7 +141,10 @@ async fn follow(
 /// Returns whether it may be otherwise in a moment: the daemon starts or stops, or has too much to do.
 pub(crate) fn passes(error: &ClientError) -> bool {
     match error {
-        ClientError::NoDaemon | ClientError::Broken(_) | ClientError::TimedOut(_) => true,
+        ClientError::NoDaemon
+        | ClientError::Unreachable(_)
+        | ClientError::Broken(_)
+        | ClientError::TimedOut(_) => true,
         ClientError::Refused(problem) => matches!(problem.status, 429 | 503),
         ClientError::Nonsense(_) => false,
     }

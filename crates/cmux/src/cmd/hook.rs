@@ -28,10 +28,10 @@ use cmux_wire::hook::{HookReply, HookTaken, NewHook};
 use cmux_wire::time::Time;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use ulid::Ulid;
 
 use self::gate::Passage;
 use self::line::Broken;
+use crate::name::ulid;
 
 /// How long the CLI may take to say what it has to.
 const SAY_WITHIN: Duration = Duration::from_secs(2);
@@ -223,15 +223,6 @@ fn hear(reply: HookReply) -> Reply {
         HookReply::Ask => Reply::Ask,
         HookReply::Context { text } => Reply::Context { text },
     }
-}
-
-/// Returns a ULID of `millis`. Without chance, the process tells two of the same time apart.
-fn ulid(millis: i64) -> Ulid {
-    let mut bytes = [0; 16];
-    if getrandom::fill(&mut bytes).is_err() {
-        bytes[..4].copy_from_slice(&std::process::id().to_be_bytes());
-    }
-    Ulid::from_parts(u64::try_from(millis).unwrap_or(0), u128::from_be_bytes(bytes))
 }
 
 /// Says what the CLI waits for.

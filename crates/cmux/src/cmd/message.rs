@@ -1,6 +1,7 @@
 //! `cmux message`: one message, looked at, taken back, or sent after all.
 
 pub(crate) mod follow;
+pub(crate) mod once;
 pub(crate) mod said;
 pub(crate) mod show;
 

@@ -42,6 +42,6 @@ impl Reply {
             ttl_s: None,
             interrupt: false,
         };
-        wait(async { send(&place::client(&home), &new, self.waiting, say).await })
+        wait(async { send(&place::client(&home), new, self.waiting, say).await })
     }
 }

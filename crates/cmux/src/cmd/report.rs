@@ -7,6 +7,7 @@ use cmux_wire::who::Principal;
 
 use crate::cli::{Common, wait};
 use crate::cmd::agent::find::is_missing;
+use crate::cmd::message::once::send_once;
 use crate::cmd::message::said;
 use crate::fail::{Code, Fail};
 use crate::place;
@@ -69,7 +70,7 @@ impl Report {
                 ttl_s: None,
                 interrupt: false,
             };
-            let message = client.send_message(&new).await?;
+            let message = send_once(&client, new, say).await?;
             say.show(&message, said::line)
         })
     }

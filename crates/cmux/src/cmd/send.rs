@@ -10,6 +10,7 @@ use cmux_wire::message::{MessageKind, NewMessage, TTL_S_MAX};
 use crate::cli::{Common, wait};
 use crate::cmd::agent::find::Within;
 use crate::cmd::message::follow::Waiting;
+use crate::cmd::message::once::send_once;
 use crate::cmd::message::said::{self, kind};
 use crate::fail::Fail;
 use crate::place;
@@ -61,18 +62,18 @@ impl Send {
             ttl_s: self.ttl.map(|Ttl(seconds)| seconds),
             interrupt: self.interrupt,
         };
-        send(client, &new, self.waiting, say).await
+        send(client, new, self.waiting, say).await
     }
 }
 
 /// Sends a message, waits for it if that is wanted, and tells what came of it.
 pub(crate) async fn send(
     client: &Client,
-    new: &NewMessage,
+    new: NewMessage,
     waiting: Waiting,
     say: Say,
 ) -> Result<(), Fail> {
-    let sent = client.send_message(new).await?;
+    let sent = send_once(client, new, say).await?;
     let message = waiting.wait(client, sent, say).await?;
     say.show(&message, said::line)
 }

@@ -138,6 +138,7 @@ fn asked(
     world.home.ask(ask).map_err(|error| match error {
         ClientError::Refused(problem) => problem,
         error @ (ClientError::NoDaemon
+        | ClientError::Unreachable(_)
         | ClientError::TimedOut(_)
         | ClientError::Broken(_)
         | ClientError::Nonsense(_)) => panic!("{error}"),

@@ -16,6 +16,7 @@ mod restored;
 mod stalls;
 mod steps;
 mod storm;
+mod unanswered;
 #[path = "../keeping/world.rs"]
 #[expect(dead_code, reason = "another test looks at more of it")]
 mod world;
