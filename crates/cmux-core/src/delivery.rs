@@ -139,6 +139,9 @@ pub enum Sighted {
 pub enum Unused {
     /// The life that it was typed to is over. Its messages wait for the next.
     RunOver,
+    /// The same, of one that may have been read, as nothing tells that of its kind. What was taken back of it is
+    /// not said to be unread.
+    PerhapsRead,
     /// Some of its messages were taken back. The others wait again.
     Recalled,
     /// It cannot be done, for this reason.

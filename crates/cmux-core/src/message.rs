@@ -385,7 +385,10 @@ impl Message {
 
     /// Returns whether this is the message that whoever sends `new` with the same key means.
     pub fn is_as(&self, new: &NewMessage) -> bool {
+        // Of an agent, the project follows; the person may be told the same of several.
+        let is_there = self.to.agent().is_some() || self.project == new.project;
         self.to.agent() == new.to.agent()
+            && is_there
             && self.kind == new.kind
             && self.body.sha256 == new.body.sha256
             && self.reply_to == new.reply_to

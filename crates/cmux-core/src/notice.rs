@@ -1,5 +1,7 @@
 //! Notices: what cmux has to say by itself, of agents that failed and of what came from outside.
 
+use std::cmp::Ordering;
+
 use crate::agent::Agent;
 use crate::event::Actor;
 use crate::mail::CMUX;
@@ -12,6 +14,27 @@ pub const SUPERVISOR: &str = "supervisor";
 
 /// How long what cmux itself says around a text may be, in bytes.
 const BESIDES: usize = 4 << 10;
+
+/// How often a reader is told of the same kind of end in one conversation before they have read it.
+pub const TOLD_MAX: u32 = 20;
+
+/// What is said with the last of them.
+const MORE: &str = "More of this conversation may have come to the same end by the time you read this, and you \
+                    are not told of each.";
+
+/// Returns what is said of one more message that came to such an end, where its reader has yet to read `told` of
+/// them: nothing, if that is enough.
+pub fn another(new: NewMessage, told: u32) -> Option<NewMessage> {
+    let text = new.body.text.as_deref().unwrap_or_default();
+    match (told + 1).cmp(&TOLD_MAX) {
+        Ordering::Less => Some(new),
+        Ordering::Equal => {
+            let body = Body::new(format!("{text}\n\n{MORE}"));
+            Some(NewMessage { body, ..new })
+        }
+        Ordering::Greater => None,
+    }
+}
 
 /// Returns what is said of an agent that ended too often: to whoever launched it, if they are still there, or
 /// else to the person.

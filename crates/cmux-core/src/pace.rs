@@ -53,6 +53,11 @@ impl Used {
         Ok(())
     }
 
+    /// Takes back so many that were counted, and came to nothing.
+    pub fn take_back(&mut self, count: u32) {
+        self.level = self.level.saturating_sub(u64::from(count) * ONE);
+    }
+
     /// Returns whether it is as if they had never asked.
     pub fn is_over(&self, pace: Pace, now: Timestamp) -> bool {
         let mut later = *self;
@@ -95,6 +100,17 @@ mod tests {
         assert_eq!(used.others(1, PACE, Timestamp(0)), Ok(()));
         assert_eq!(used.others(3, PACE, Timestamp(299)), Err(Duration::from_millis(1)));
         assert_eq!(used.others(3, PACE, Timestamp(300)), Ok(()));
+    }
+
+    #[test]
+    fn what_came_to_nothing_does_not_count() {
+        let mut used = Used::nothing(Timestamp(0));
+        assert_eq!(used.others(3, PACE, Timestamp(0)), Ok(()));
+        used.take_back(2);
+        assert_eq!(used.others(2, PACE, Timestamp(0)), Ok(()));
+        assert!(used.another(PACE, Timestamp(0)).is_err());
+        used.take_back(9);
+        assert!(used.is_over(PACE, Timestamp(0)));
     }
 
     #[test]

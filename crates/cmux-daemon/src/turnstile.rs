@@ -43,6 +43,14 @@ impl Turnstile {
         account.0 = pace;
         account.1.others(count, pace, now)
     }
+
+    /// Takes back so many of `who` that came to nothing. Those of the crowd stay counted.
+    pub(crate) fn give_back(&self, who: &str, count: u32) {
+        let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, used)) = accounts.get_mut(who) {
+            used.take_back(count);
+        }
+    }
 }
 
 #[cfg(test)]

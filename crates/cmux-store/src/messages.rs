@@ -17,7 +17,7 @@ use rusqlite::{OptionalExtension, Row, named_params, params};
 pub use self::list::{Filter, head_of, page};
 pub(crate) use self::numbers::read_tally;
 use self::numbers::tally;
-pub use self::numbers::{Numbers, Waits, is_told, loads, numbers, queue_of, unread, waits};
+pub use self::numbers::{Numbers, Waits, loads, numbers, queue_of, told, unread, waits};
 use crate::kinds::{actor, actor_of};
 use crate::{StoreError, Tx, View, damaged, deliveries};
 

@@ -379,6 +379,10 @@ impl Typing {
 fn bereaved(delivery: &Delivery, look: &Look, pace: &Pace) -> Step {
     let is_out = look.presses > 0 || delivery.may_be_out();
     match look.ticket {
+        // Where it must not be read twice, only what is not out is void.
+        Ticket::Void if is_out && pace.confirm == Confirm::Sight && !pace.is_once() => {
+            Step::Done(Sighted::Unused(Unused::PerhapsRead))
+        }
         Ticket::Void => Step::Done(Sighted::Unused(Unused::RunOver)),
         Ticket::Open | Ticket::Claimed if is_out && pace.is_once() => unconfirmed(),
         Ticket::Claimed => Step::GiveBack,

@@ -148,7 +148,7 @@ impl Posting {
             return PostStep::Done(Sighted::Used(Evidence::Answer));
         }
         if !look.is_alive {
-            return self.bereaved(look);
+            return self.bereaved(delivery, look);
         }
         match look.ticket {
             Ticket::Void => PostStep::Done(Sighted::Unused(match self.gave_up.clone() {
@@ -180,8 +180,14 @@ impl Posting {
     }
 
     /// The run is over, and its door with it.
-    fn bereaved(&self, look: &PostLook) -> PostStep {
+    fn bereaved(&self, delivery: &Delivery, look: &PostLook) -> PostStep {
+        let is_out = delivery.may_be_out() || self.posted_at.is_some();
         match look.ticket {
+            Ticket::Void
+                if is_out && look.door.confirm == Confirm::Sight && look.door.is_repeated =>
+            {
+                PostStep::Done(Sighted::Unused(Unused::PerhapsRead))
+            }
             Ticket::Void => PostStep::Done(Sighted::Unused(Unused::RunOver)),
             Ticket::Claimed if !look.door.is_repeated && !self.is_surely_not_out(look) => {
                 unconfirmed()

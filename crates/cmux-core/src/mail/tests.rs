@@ -110,6 +110,7 @@ fn a_message_follows_its_delivery() {
     let again = || Sighted::Again { why: "late".to_owned() };
     let failed = || Sighted::Unused(Unused::Failed { why: "no".to_owned() });
     let (over, recalled) = (Sighted::Unused(Unused::RunOver), Sighted::Unused(Unused::Recalled));
+    let perhaps = Sighted::Unused(Unused::PerhapsRead);
     let typed = Message { state: MessageState::Typing, attempts: 1, ..message('a', 1) };
     let tired = Message { attempts: ATTEMPTS_MAX, ..typed.clone() };
     let unwanted = Message { recall: Some(Recall::Cancelled), ..typed.clone() };
@@ -125,7 +126,11 @@ fn a_message_follows_its_delivery() {
         (&typed, recalled.clone(), MessageState::Queued, 1),
         (&typed, failed(), MessageState::Failed, 1),
         (&unwanted, recalled.clone(), MessageState::Cancelled, 1),
-        (&unwanted, failed(), MessageState::Cancelled, 1),
+        // Whether it was read is not certain, or is certain for another reason.
+        (&unwanted, failed(), MessageState::Failed, 1),
+        (&unwanted, perhaps.clone(), MessageState::Failed, 1),
+        (&typed, perhaps.clone(), MessageState::Queued, 1),
+        (&tired, perhaps, MessageState::Failed, ATTEMPTS_MAX),
         (&late, over, MessageState::Expired, 1),
         (&unwanted, Sighted::Used(Evidence::Turn), MessageState::Delivered, 1),
     ] {
@@ -133,6 +138,7 @@ fn a_message_follows_its_delivery() {
         assert_eq!((after.state, after.attempts), (state, attempts), "{seen:?}");
         assert_eq!(after.delivery, Some(delivery().id));
         assert!(!after.state.is_over() || after.recall.is_none(), "{seen:?}");
+        assert!(after.state != MessageState::Failed || after.reason.is_some(), "{seen:?}");
         let is_read = after.state == MessageState::Delivered;
         assert_eq!((after.evidence.is_some(), after.delivered_at.is_some()), (is_read, is_read));
     }

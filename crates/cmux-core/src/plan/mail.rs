@@ -52,7 +52,10 @@ pub fn plan(agent: &Agent, world: &World, now: Timestamp) -> Plan {
         plan.wake(at.max(now + REST_AFTER));
     }
     match &world.open {
-        Some(delivery) => plan.keep_delivery(agent, world, delivery, now),
+        Some(delivery) => {
+            plan.keep_delivery(agent, world, delivery, now);
+            plan.make_way(agent, world, delivery, now);
+        }
         None if world.has_mail => plan.offer(agent, world, now),
         None => {}
     }
@@ -76,6 +79,22 @@ impl Plan {
         };
         self.steps.push(Step { action: Some(action), ..Step::default() });
         self.wake(now + AGAIN_AFTER);
+    }
+
+    /// A delivery has waited for a while for an agent that works on something else, and a message waits behind it
+    /// that the agent is to be interrupted for.
+    fn make_way(&mut self, agent: &Agent, world: &World, delivery: &Delivery, now: Timestamp) {
+        let (Some(life), Some(message)) = (agent.live_life(), &world.interrupt) else { return };
+        let is_busy = agent.phase == Phase::Busy && agent.intent == Intent::Run;
+        // What is out may be what it works on.
+        if !is_busy || delivery.may_be_out() || delivery.run != life.run {
+            return;
+        }
+        let due = delivery.since.max(agent.since) + INTERRUPT_EVERY;
+        if now < due {
+            return self.wake(due);
+        }
+        self.interrupt(agent, life.run, message, now);
     }
 
     /// Messages wait. If the agent can take them, it is offered them; if it is to be interrupted, it is.

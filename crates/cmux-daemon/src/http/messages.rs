@@ -64,8 +64,14 @@ pub(crate) async fn send(
     let interrupt = new.interrupt;
     let new = NewMessage { project, from, to, kind, body, reply_to, interrupt, key, ttl };
     new.check().map_err(|bad| Denied::Refused(bad.into()))?;
-    require_room(&app.turnstile, &caller.0, new.body.bytes, since_boot())?;
-    let (message, created) = ask(&app, &caller, Ask::SendMessage { new: Box::new(new) }).await?;
+    let room = require_room(&app.turnstile, &caller.0, new.body.bytes, since_boot())?;
+    let asked = ask(&app, &caller, Ask::SendMessage { new: Box::new(new) }).await;
+    // What is not stored takes no room, nor what was stored before.
+    let is_new = matches!(asked, Ok((_, true)));
+    if let Some(Room { account, kib }) = room.filter(|_| !is_new) {
+        app.turnstile.give_back(&account, kib);
+    }
+    let (message, created) = asked?;
     let status = if created { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(message)))
 }
@@ -222,23 +228,30 @@ fn one_key(header: Option<String>, body: Option<String>) -> Result<Option<String
     }
 }
 
+/// Room that was taken for a message, and on whose account.
+#[derive(Debug)]
+struct Room {
+    account: String,
+    kib: u32,
+}
+
 /// Refuses to store more than one sender may send in a while. Agents of a project have one account together, as
-/// one of them may launch many. The person may fill their own disk.
+/// one of them may launch many. The person may fill their own disk, and takes nobody's room.
 fn require_room(
     turnstile: &Turnstile,
     who: &Principal,
     bytes: u64,
     now: Timestamp,
-) -> Result<(), Oops> {
+) -> Result<Option<Room>, Oops> {
     let account = match who {
-        Principal::Operator | Principal::Browser { .. } => return Ok(()),
+        Principal::Operator | Principal::Browser { .. } => return Ok(None),
         Principal::Token { id, .. } => format!("mail of {id}"),
         Principal::Agent { project, .. } => format!("mail of {project}"),
         Principal::Nobody => "mail of nobody".to_owned(),
     };
     let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
     let passed = turnstile.pass_many(&account, kib, SENT_MAX, now);
-    passed.map_err(|wait| {
+    passed.map(|()| Some(Room { account, kib })).map_err(|wait| {
         let detail = format!(
             "too much was sent from here: {} MiB at once are taken, and then a GiB a day. Try again in {} s, or \
              put it into a file, and send its name",

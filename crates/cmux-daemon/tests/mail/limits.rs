@@ -7,6 +7,7 @@ use cmux_core::event::Actor;
 use cmux_core::id::{AgentId, MessageId};
 use cmux_core::mail::{Full, READER_MAX, SENDER_MAX, TEAM_MAX};
 use cmux_core::message::{Evidence, Message, MessageState, NewMessage, Recipient, Sender};
+use cmux_core::notice::TOLD_MAX;
 use cmux_core::project::ProjectId;
 use cmux_core::report::{Answer, Ask, NewAgent, Refused};
 use cmux_daemon::kernel::Denied;
@@ -133,7 +134,7 @@ fn what_is_sent_again_takes_as_much_room_as_what_is_sent() {
 }
 
 #[test]
-fn of_a_conversation_the_same_is_told_once_until_it_is_read() {
+fn each_end_in_a_conversation_is_told_up_to_a_limit_until_that_is_read() {
     let mut house = House::new();
     let (lead, run) = house.agent(new_agent("lead"));
     let (worker, _) = house.agent(new_agent("worker"));
@@ -149,14 +150,29 @@ fn of_a_conversation_the_same_is_told_once_until_it_is_read() {
         house.pass(Duration::from_secs(6));
         house.turn(&[]);
     };
+    let mut sent = vec![first.id];
     for _ in 0..5 {
+        sent.push(house.send(in_it(Some(first.id))).id);
+    }
+    expire(&mut house);
+    let told_of = |house: &House| -> Vec<_> {
+        mail_of(house, lead).iter().filter_map(|it| it.reply_to).collect()
+    };
+    sent.reverse();
+    assert_eq!(told_of(&house), sent, "each is told of");
+    let most = usize::try_from(TOLD_MAX).unwrap();
+    for _ in 0..most {
         house.send(in_it(Some(first.id)));
     }
     expire(&mut house);
-    assert_eq!(mail_of(&house, lead).len(), 1);
-    house.send(in_it(Some(first.id)));
-    expire(&mut house);
-    assert_eq!(mail_of(&house, lead).len(), 1, "it has yet to be read");
+    let told = mail_of(&house, lead);
+    assert_eq!(told.len(), most, "they have yet to be read");
+    let says_more = |it: &Message| {
+        let said = house.stored(it.id).body.text;
+        said.is_some_and(|text| text.contains("you are not told of each"))
+    };
+    let last: Vec<bool> = told.iter().map(says_more).collect();
+    assert!(last[0] && last[1..].iter().all(|it| !it), "the last of them says so: {last:?}");
     let made = house.take(lead, run).unwrap();
     house.sight(&made, Sighted::Used(Evidence::Turn));
     house.send(in_it(Some(first.id)));
@@ -164,7 +180,7 @@ fn of_a_conversation_the_same_is_told_once_until_it_is_read() {
     let other = house.send(in_it(None));
     expire(&mut house);
     let told = mail_of(&house, lead);
-    assert_eq!(told.len(), 3);
+    assert_eq!(told.len(), most + 2);
     assert_eq!(told.iter().filter(|it| it.thread == other.id).count(), 1);
 }
 

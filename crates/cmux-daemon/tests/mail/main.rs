@@ -19,6 +19,7 @@ use cmux_core::message::{
     BadMessage, Body, Evidence, MessageState, NewMessage, Recall, Recipient, TYPED_MAX,
 };
 use cmux_core::plan::Action;
+use cmux_core::project::ProjectId;
 use cmux_core::report::{Answer, Ask, Refused, Report};
 use cmux_store::{agents, deliveries, messages};
 use ulid::Ulid;
@@ -94,9 +95,19 @@ fn the_same_key_is_the_same_message() {
     let again = house.ask(ask(with("a"))).unwrap();
     assert_eq!(again, Answer::Message { message: Box::new(first), created: false });
     house.check_refused(ask(with("b")), Refused::KeyConflict);
+    // The person may be told the same of several projects.
+    house.ask(Ask::AddProject { root: "/b".to_owned(), name: None }).unwrap();
+    let to_user = |root: &str| NewMessage {
+        to: Recipient::User,
+        project: ProjectId::of(root),
+        key: Some("u".to_owned()),
+        ..new(id, "x")
+    };
+    house.send(to_user("/a"));
+    house.check_refused(ask(to_user("/b")), Refused::KeyConflict);
     // Another's key is another.
     house.send(NewMessage { from: by(id, "worker"), ..with("b") });
-    assert_eq!(house.told(), ["queued", "queued"]);
+    assert_eq!(house.told(), ["queued", "delivered", "queued"]);
 }
 
 #[test]

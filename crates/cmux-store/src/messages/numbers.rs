@@ -54,26 +54,28 @@ pub fn loads(
     query.query_and_then(params![to, project.as_str()], read_load)?.collect()
 }
 
-/// Returns whether cmux has told the reader `to`, in words that are still to be read, of a message of this
-/// `thread` that came to be in `state`.
-pub fn is_told(
+/// Returns how often cmux has told the reader `to`, in words that are still to be read, of a message of this
+/// `thread` that came to be in `state`: `most` if it was more often.
+pub fn told(
     view: View<'_>,
     to: Option<AgentId>,
     thread: MessageId,
     state: MessageState,
-) -> Result<bool, StoreError> {
+    most: u32,
+) -> Result<u32, StoreError> {
     // What was told is among the newest of the conversation.
     let sql = format!(
-        "SELECT 1 FROM messages AS notice INDEXED BY messages_by_thread
-         CROSS JOIN messages AS about ON about.id = notice.reply_to
-         WHERE notice.thread = ?1 AND notice.sender = ?2 AND notice.to_agent IS ?3
-             AND iif(notice.to_agent IS NULL, notice.read_at IS NULL, notice.{OPEN})
-             AND about.state = ?4
-         ORDER BY notice.seq DESC LIMIT 1"
+        "SELECT count(*) FROM (
+             SELECT 1 FROM messages AS notice INDEXED BY messages_by_thread
+             CROSS JOIN messages AS about ON about.id = notice.reply_to
+             WHERE notice.thread = ?1 AND notice.sender = ?2 AND notice.to_agent IS ?3
+                 AND iif(notice.to_agent IS NULL, notice.read_at IS NULL, notice.{OPEN})
+                 AND about.state = ?4
+             ORDER BY notice.seq DESC LIMIT ?5)"
     );
     let to = to.map(|id| id.to_string());
-    let told = params![thread.to_string(), actor(&Actor::Cmux), to, state.name()];
-    Ok(view.db.prepare_cached(&sql)?.exists(told)?)
+    let told = params![thread.to_string(), actor(&Actor::Cmux), to, state.name(), most];
+    Ok(view.db.prepare_cached(&sql)?.query_row(told, |row| row.get(0))?)
 }
 
 /// Returns how many messages the person has not read.

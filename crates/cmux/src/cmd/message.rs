@@ -60,7 +60,9 @@ impl Message {
 fn taken_back(message: &Wire) -> Result<(), Fail> {
     let Wire { id, state, .. } = message;
     match state {
-        MessageState::Cancelled | MessageState::Failed | MessageState::Expired => Ok(()),
+        MessageState::Cancelled | MessageState::Expired => Ok(()),
+        // Why it failed says whether it may have been read all the same.
+        MessageState::Failed => Err(Fail::failed(said::line(message))),
         MessageState::Delivered => {
             Err(Fail::failed(format!("{id} was read before it could be taken back")))
         }
@@ -87,8 +89,8 @@ mod tests {
         use MessageState::{Cancelled, Claimed, Delivered, Expired, Failed, InDoubt};
         use MessageState::{Queued, Submitted, Typing};
         for (states, expected) in [
-            (&[Cancelled, Failed, Expired][..], None),
-            (&[Delivered], Some(Code::Failed)),
+            (&[Cancelled, Expired][..], None),
+            (&[Delivered, Failed], Some(Code::Failed)),
             (&[Queued, Typing, Submitted, Claimed, InDoubt], Some(Code::TimedOut)),
         ] {
             for &state in states {

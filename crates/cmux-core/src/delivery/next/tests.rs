@@ -322,6 +322,25 @@ fn what_may_have_been_read_is_left_when_its_run_ends_or_its_hook_took_it_in_vain
 }
 
 #[test]
+fn what_nothing_would_tell_of_is_not_said_to_be_unread_when_its_run_ends() {
+    let dead = Look { is_alive: false, ticket: Ticket::Void, ..free() };
+    let sight = Pace { confirm: Confirm::Sight, ..pace() };
+    let once = Pace { is_repeated: false, ..sight };
+    for (pace, state, presses, expected) in [
+        (pace(), DeliveryState::Submitted, 1, Unused::RunOver),
+        (sight, DeliveryState::Typing, 0, Unused::RunOver),
+        (sight, DeliveryState::Typing, 1, Unused::PerhapsRead),
+        (sight, DeliveryState::Submitted, 0, Unused::PerhapsRead),
+        (sight, DeliveryState::InDoubt, 0, Unused::PerhapsRead),
+        (once, DeliveryState::InDoubt, 0, Unused::RunOver),
+    ] {
+        let (of, look) = (Delivery { state, ..delivery() }, Look { presses, ..dead.clone() });
+        let step = Typing::default().next(&of, &look, &pace, NOW);
+        assert_eq!(step, Step::Done(Sighted::Unused(expected)), "{state:?} {presses}");
+    }
+}
+
+#[test]
 fn a_prompt_that_cannot_be_seen_has_in_it_what_was_pasted() {
     let blind = Pace { has_prompt: false, ..pace() };
     let unseen = |look: Look| Look { holds: Holds::Unknown, ..look };

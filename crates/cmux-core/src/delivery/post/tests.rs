@@ -204,6 +204,18 @@ fn when_the_run_is_over_nobody_gets_the_ticket_any_more() {
     ] {
         tell(&[(PostLook { ticket, is_alive: false, ..free() }, step)]);
     }
+    // What was sent to it may have been taken, where nobody else would have noticed.
+    let void = PostLook { ticket: Ticket::Void, is_alive: false, ..free() };
+    for (state, door, expected) in [
+        (DeliveryState::Typing, void.door, Unused::RunOver),
+        (DeliveryState::InDoubt, void.door, Unused::PerhapsRead),
+        (DeliveryState::InDoubt, Door { is_repeated: false, ..void.door }, Unused::RunOver),
+        (DeliveryState::InDoubt, Door { confirm: Confirm::Hook, ..void.door }, Unused::RunOver),
+    ] {
+        let look = PostLook { door, ..void.clone() };
+        let step = Posting::default().next(&in_state(state), &look, NOW);
+        assert_eq!(step, PostStep::Done(Sighted::Unused(expected)), "{state:?} {door:?}");
+    }
     let read = PostLook { used: Some(Evidence::Turn), is_alive: false, ..claimed() };
     tell(&[(read, PostStep::Done(Sighted::Used(Evidence::Turn)))]);
 }

@@ -4,7 +4,7 @@ use ulid::Ulid;
 
 use super::*;
 use crate::agent::{AgentName, Doing, Intent, Pid, Place, Setup, Sighting};
-use crate::delivery::Delivery;
+use crate::delivery::{Delivery, DeliveryState};
 use crate::event::What;
 use crate::id::{AgentId, DeliveryId, MessageId, RunId};
 use crate::mail::make;
@@ -86,6 +86,38 @@ fn an_open_delivery_is_gone_on_with_until_its_life_is_over_and_then_settled() {
     ] {
         check(&agent, &open, expected);
     }
+}
+
+#[test]
+fn what_is_stuck_behind_a_turn_is_no_reason_not_to_interrupt_it() {
+    let long_ago = NOW - INTERRUPT_EVERY;
+    let stuck = Delivery { since: long_ago, ..delivery() };
+    let out = Delivery { state: DeliveryState::Submitted, ..stuck.clone() };
+    let doubtful = Delivery { state: DeliveryState::InDoubt, ..stuck.clone() };
+    let other = Delivery { run: RunId::new(Ulid::from(9_u128)), ..stuck.clone() };
+    let busy = Agent { phase: Phase::Busy, since: long_ago, ..idle() };
+    let just_busy = Agent { since: NOW, ..busy.clone() };
+    let paused = Agent { intent: Intent::Pause, ..busy.clone() };
+    for (agent, open, interrupt, expected) in [
+        (&busy, &stuck, Some(message()), "deliver interrupt"),
+        (&busy, &stuck, None, "deliver"),
+        // It may be at what it was just given.
+        (&just_busy, &stuck, Some(message()), "deliver"),
+        (&busy, &delivery(), Some(message()), "deliver"),
+        (&busy, &out, Some(message()), "deliver"),
+        (&busy, &doubtful, Some(message()), "deliver"),
+        (&busy, &other, Some(message()), "settle"),
+        (&paused, &stuck, Some(message()), "deliver"),
+        (&idle(), &stuck, Some(message()), "deliver"),
+    ] {
+        let world =
+            World { has_mail: true, open: Some(open.clone()), interrupt, ..World::default() };
+        check(agent, &world, expected);
+    }
+    let world =
+        World { open: Some(stuck), interrupt: Some(message()), has_mail: true, ..World::default() };
+    let wake = plan(&just_busy, &world, NOW).wake_at;
+    assert_eq!(wake, Some(NOW + INTERRUPT_EVERY), "nothing else has to happen first");
 }
 
 #[test]

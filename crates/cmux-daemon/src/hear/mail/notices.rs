@@ -19,8 +19,8 @@ use super::{add, admit, change, seen};
 use crate::hear::kinds;
 
 /// Stores what cmux has to say, and has its reader planned for at once; the person, if its reader would run it.
-/// It is never too much for anybody: it follows from what was admitted, and of a conversation in which more of
-/// the same has come to pass than was read of, one word is enough.
+/// It is never too much for anybody: it follows from what was admitted, and of a conversation in which much more of
+/// the same has come to pass than was read of, the last word says that there may be more.
 pub(crate) fn notify(
     tx: &mut Tx<'_>,
     new: &NewMessage,
@@ -33,17 +33,20 @@ pub(crate) fn notify(
         None => false,
     };
     let instead = would_run.then(|| notice::to_the_person(new));
-    let new = instead.as_ref().unwrap_or(new);
+    let mut new = instead.unwrap_or_else(|| new.clone());
     let answered = match new.reply_to {
         Some(id) => messages::find(tx.view(), id)?,
         None => None,
     };
-    if let Some(about) = &answered
-        && messages::is_told(tx.view(), new.to.agent(), about.thread, about.state)?
-    {
-        return Ok(());
+    if let Some(about) = &answered {
+        let (to, most) = (new.to.agent(), notice::TOLD_MAX);
+        let told = messages::told(tx.view(), to, about.thread, about.state, most)?;
+        match notice::another(new, told) {
+            Some(next) => new = next,
+            None => return Ok(()),
+        }
     }
-    add(tx, new, answered.map(|it| it.thread), cause, now, ids)?;
+    add(tx, &new, answered.map(|it| it.thread), cause, now, ids)?;
     match new.to.agent() {
         Some(id) => wake::set(tx, &Subject::Agent(id), Some(now)),
         None => Ok(()),

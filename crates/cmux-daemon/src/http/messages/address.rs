@@ -47,10 +47,10 @@ pub(crate) async fn reader(
             may_write(app, caller, &agent).await?;
             Ok(to_agent(&agent))
         }
-        (None, Some(answered)) => match &answered.from.actor {
+        (None, Some(answered)) => match partner(&caller.actor(), answered) {
             Actor::Operator => to_user(app, caller, project, Some(answered)).await,
             Actor::Agent(id) => {
-                let agent = by_id(app, *id).await?;
+                let agent = by_id(app, id).await?;
                 may_write(app, caller, &agent).await?;
                 Ok(to_agent(&agent))
             }
@@ -65,6 +65,16 @@ pub(crate) async fn reader(
         (None, None) => {
             Err(Oops::bad_request("say with `to` who is to read it: an agent, or `user`"))
         }
+    }
+}
+
+/// Returns to whom `who` speaks by answering a message: to whoever wrote it, or goes on with whoever it was written
+/// to if that was `who`.
+fn partner(who: &Actor, answered: &Message) -> Actor {
+    match &answered.to {
+        Recipient::Agent { id, .. } if answered.from.actor == *who => Actor::Agent(*id),
+        Recipient::User if answered.from.actor == *who => Actor::Operator,
+        Recipient::Agent { .. } | Recipient::User => answered.from.actor.clone(),
     }
 }
 

@@ -57,20 +57,23 @@ fn it_is_known_of_what_a_reader_has_yet_to_read_in_a_conversation() {
         let failed = add(&mut store, first, &new(1, "x")).in_state(MessageState::Failed, None);
         turn(&mut store, |tx| messages::save(tx, &failed, NOW));
         let told =
-            |store: &Store, state| messages::is_told(store.view(), to, id(first), state).unwrap();
-        assert!(!told(&store, MessageState::Failed));
+            |store: &Store, state| messages::told(store.view(), to, id(first), state, 2).unwrap();
+        assert_eq!(told(&store, MessageState::Failed), 0);
         let reader = match to {
             Some(id) => Recipient::Agent { id, name: "a7".to_owned() },
             None => Recipient::User,
         };
         let notice =
             NewMessage { from: cmux(), to: reader, reply_to: Some(id(first)), ..new(1, "no") };
-        let thread = Some(id(first));
+        let (thread, again) = (Some(id(first)), notice.clone());
         let notice =
             store.turn(|tx| messages::add(tx, &notice, id(first + 1), thread, NOW)).unwrap();
-        assert!(told(&store, MessageState::Failed) && !told(&store, MessageState::Expired));
-        let others = messages::is_told(store.view(), Some(agent_id(8)), id(first), failed.state);
-        assert!(!others.unwrap());
+        assert_eq!(
+            (told(&store, MessageState::Failed), told(&store, MessageState::Expired)),
+            (1, 0)
+        );
+        let others = messages::told(store.view(), Some(agent_id(8)), id(first), failed.state, 2);
+        assert_eq!(others.unwrap(), 0);
         let read = match to {
             Some(_) => Message {
                 evidence: Some(Evidence::Turn),
@@ -80,7 +83,11 @@ fn it_is_known_of_what_a_reader_has_yet_to_read_in_a_conversation() {
             None => Message { read_at: Some(NOW), ..notice },
         };
         turn(&mut store, |tx| messages::save(tx, &read, NOW));
-        assert!(!told(&store, MessageState::Failed));
+        assert_eq!(told(&store, MessageState::Failed), 0);
+        for n in 2..6 {
+            store.turn(|tx| messages::add(tx, &again, id(first + n), thread, NOW)).unwrap();
+        }
+        assert_eq!(told(&store, MessageState::Failed), 2, "no more are counted than are asked for");
     }
 }
 

@@ -309,6 +309,13 @@ fn an_answer_goes_to_whoever_wrote_and_stays_in_the_conversation() {
     let answer = json!({ "reply_to": persons["id"], "body": "well." });
     let told = ask(&house, &child, send(&answer)).json();
     assert_eq!((&told["to"], &told["from"]), (&json!("user"), &json!("child")), "{told}");
+    // Whoever has more to say goes on with whom they spoke to.
+    let more = json!({ "reply_to": persons["id"], "body": "and soon" });
+    let told = house.ask(&send(&more), 201);
+    assert_eq!((&told["to"], &told["thread"]), (&json!("child"), &persons["thread"]), "{told}");
+    let more = json!({ "reply_to": asked["id"], "body": "or neither?" });
+    let told = ask(&house, &child, send(&more)).json();
+    assert_eq!((&told["to"], &told["from"]), (&json!("parent"), &json!("child")), "{told}");
     // Whoever is not in a conversation cannot answer in it.
     let answer = ask(&house, &parent, send(&answer));
     assert_eq!((answer.status, answer.problem().as_str()), (404, "not-found"), "{answer:?}");

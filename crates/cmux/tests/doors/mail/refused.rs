@@ -126,3 +126,23 @@ fn a_reader_takes_no_more_than_it_can_read() {
     house.ask(&have(&oldest, "cancel"), 200);
     eventually("there is room", || (sent().status == 201).then_some(()));
 }
+
+#[test]
+fn what_is_not_stored_takes_no_room() {
+    let house = House::new();
+    let project = house.projects(1).remove(0);
+    add(&house, &project, "worker");
+    let script = house.token("send", None).secret;
+    let body = "x".repeat(10 << 20);
+    // Four are more than a reader takes from one sender, and thirty more than are taken from it in a while.
+    let new = |key: &str| json!({ "to": "worker", "body": body, "key": key });
+    let sent = |key: &str| house.port().ask(&send(&new(key)).with_token(&script));
+    for key in ["1", "2", "3"] {
+        assert_eq!(sent(key).status, 201);
+    }
+    for _ in 0..15 {
+        let (again, full) = (sent("1"), sent("4"));
+        assert_eq!(again.status, 200, "{again:?}");
+        assert_eq!((full.status, full.problem().as_str()), (429, "mail-full"), "{full:?}");
+    }
+}

@@ -52,7 +52,7 @@ fn nothing_is_taken_twice_and_what_is_told_is_so() {
                 prop_assert_eq!(world.taken, 0);
             }
             Sighted::Unused(Unused::Failed { .. }) => prop_assert!(is_left, "it need not fail"),
-            Sighted::Unused(Unused::RunOver)
+            Sighted::Unused(Unused::RunOver | Unused::PerhapsRead)
             | Sighted::Typing
             | Sighted::Submitted
             | Sighted::Claimed
