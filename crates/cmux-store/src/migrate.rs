@@ -20,10 +20,11 @@ const MIGRATIONS: [&str; KNOWN as usize] = [
     include_str!("../migrations/0007_mail.sql"),
     include_str!("../migrations/0008_usage.sql"),
     include_str!("../migrations/0009_search.sql"),
+    include_str!("../migrations/0010_disk.sql"),
 ];
 
 /// The version that this cmux writes.
-pub(crate) const KNOWN: u32 = 9;
+pub(crate) const KNOWN: u32 = 10;
 
 /// Marks a file as cmux's: "cmux" in ASCII.
 const APPLICATION: i32 = 0x636d_7578;

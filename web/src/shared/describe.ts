@@ -162,6 +162,7 @@ const WAITS: Readonly<Record<string, string>> = {
   earlier: "what was sent before it",
   reading: "nothing: it is being typed",
   tmux: "tmux does not answer",
+  disk: "the disk does not take what its reader is to be told",
 };
 
 /** Says by what it is known that a message was read, which the wire leaves open; another word is said as it is. */

@@ -16,7 +16,7 @@ mod steps;
 use std::time::Duration;
 
 use cmux_core::delivery::{
-    Delivery, DeliveryState, Offer, Offering, Person, Sighted, Step, Ticket, Typing, Unused,
+    Delivery, DeliveryState, Offer, Offering, Person, Sighted, Step, Ticket, Typing,
 };
 use cmux_core::id::DeliveryId;
 use cmux_core::kind::Channel;
@@ -26,7 +26,6 @@ use cmux_core::time::Timestamp;
 use cmux_drivers::failpoint;
 use cmux_drivers::tmux::TmuxError;
 use cmux_drivers::typing_lock::is_dialog_near;
-use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
@@ -263,19 +262,6 @@ impl Watch {
         }
     }
 
-    /// Gives up a delivery of which nothing was typed yet, unless somebody has it all the same.
-    async fn give_up(&mut self, way: UnderWay, why: String, desk: &Desk) -> Option<UnderWay> {
-        let (claims, id) = (desk.claims.clone(), way.delivery.id);
-        match spawn_blocking(move || claims.void(id)).await {
-            Ok(Ok(true)) => self.done(way, Sighted::Unused(Unused::Failed { why }), desk).await,
-            Ok(Ok(false)) => Some(UnderWay { is_filed: true, ..way }),
-            Ok(Err(_)) | Err(_) => {
-                self.mail.soon(RETRY_AFTER);
-                Some(way.unlocked())
-            }
-        }
-    }
-
     /// Sees to it that the kernel knows whether what it hands out would be run.
     async fn tell_kind(&mut self, desk: &Desk) -> bool {
         if !self.mail.is_kind_told {
@@ -302,7 +288,7 @@ impl Watch {
         failpoint::hit("mail.tidied");
     }
 
-    /// Takes steps with a delivery for as long as one look is good for them. Returns it, if it is not settled.
+    /// Goes on with a delivery once what is too long to be typed is at hand. Returns it, if it is not settled.
     async fn go_on(&mut self, mut way: UnderWay, seen: &Seen, desk: &Desk) -> Option<UnderWay> {
         if !way.is_filed {
             match file(&mut way, desk).await {
@@ -311,20 +297,19 @@ impl Watch {
                     self.mail.soon(Duration::ZERO);
                     return None;
                 }
-                Err(NotFiled::Yet(why)) => {
-                    warn!(why, agent = %self.agent, "what is typed to it is not at hand yet");
-                    self.mail.soon(RETRY_AFTER);
-                    return Some(way.unlocked());
-                }
-                // What was typed of it may be read all the same.
-                Err(NotFiled::Unwritten(why)) if way.delivery.state == DeliveryState::Typing => {
-                    return self.give_up(way, why, desk).await;
-                }
-                Err(NotFiled::Unwritten(why)) => {
-                    warn!(why, agent = %self.agent, "what it is told to read is not there");
-                }
+                Err(not_filed) => return self.go_on_without(way, not_filed, seen, desk).await,
             }
         }
+        self.take_steps(way, seen, desk).await
+    }
+
+    /// Takes steps with a delivery for as long as one look is good for them.
+    async fn take_steps(
+        &mut self,
+        mut way: UnderWay,
+        seen: &Seen,
+        desk: &Desk,
+    ) -> Option<UnderWay> {
         if self.channel == Channel::Api {
             return self.post(way, seen, desk).await;
         }
@@ -343,7 +328,7 @@ impl Watch {
                     Ok(()) => look.ticket = Ticket::Open,
                     Err(error) => {
                         warn!(%error, agent = %self.agent, "a ticket could not be laid");
-                        self.mail.soon(RETRY_AFTER);
+                        self.wait(Waiting::Disk, desk);
                         return Some(way.unlocked());
                     }
                 },

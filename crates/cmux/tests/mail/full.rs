@@ -76,6 +76,47 @@ fn what_is_accepted_on_a_disk_that_fills_up_is_read_once_and_in_order() {
     drop(daemon);
 }
 
+/// What is too long to be typed waits for a disk that takes its file, says so, and can be taken back meanwhile.
+#[test]
+fn a_long_message_waits_for_room_and_can_be_taken_back() {
+    let desk = Desk::new();
+    let daemon = desk.disk.daemon();
+    let (project, agent) = desk.agent_in(desk.disk.inner_root().join("work"));
+    let have = |verb: &str| {
+        let (agent, verb) = (agent.clone(), verb.to_owned());
+        desk.ask(|client| async move { client.have_agent(&agent, &verb, None).await }).unwrap();
+    };
+    let send = |letter: &str| {
+        let new = new_message(&project, "worker", &letter.repeat(1 << 20));
+        desk.ask(|client| async move { client.send_message(&new).await }).unwrap()
+    };
+    let look = |message: &Message| {
+        let id = message.id.clone();
+        desk.ask(|client| async move { client.message(&id).await }).unwrap()
+    };
+    have("pause");
+    let first = send("a");
+    let second = send("b");
+    desk.disk.fill(MB / 2);
+    have("resume");
+    let waits = eventually("it waits for the disk", || {
+        let now = look(&first);
+        (now.waiting_for.as_deref() == Some("disk")).then_some(now)
+    });
+    assert_eq!(waits.state, MessageState::Typing, "{}", daemon.said());
+    let id = first.id.clone();
+    let taken = desk.ask(|client| async move { client.have_message(&id, "cancel").await }).unwrap();
+    assert_eq!(taken.state, MessageState::Cancelled, "{taken:?}");
+    desk.disk.make_room();
+    eventually("the other is read", || {
+        (look(&second).state == MessageState::Delivered).then_some(())
+    });
+    let read = desk.conversation(&agent);
+    let of = |message: &Message| read.iter().filter(|it| it.contains(&message.id)).count();
+    assert_eq!((of(&first), of(&second)), (0, 1), "{read:?}");
+    drop(daemon);
+}
+
 /// A project and an agent on a small disk.
 struct Desk {
     disk: SmallDisk,
@@ -103,10 +144,18 @@ impl Desk {
         folder
     }
 
-    /// Adds a project, and launches an agent in it. Returns the project's id and the agent's.
+    /// Adds a project where there is room, and launches an agent in it. Returns the project's id and the agent's.
     fn agent(&self) -> (String, String) {
         let root = self.beside("project");
         fs::create_dir_all(root.join(".git")).unwrap();
+        self.agent_in(root)
+    }
+
+    /// Adds the project at `root`, and launches an agent in it.
+    fn agent_in(&self, root: PathBuf) -> (String, String) {
+        if let Ok(within) = root.strip_prefix(self.disk.inner_root()) {
+            fs::create_dir_all(self.disk.root().join(within).join(".git")).unwrap();
+        }
         let new = NewProject { root: root.display().to_string(), name: None };
         let project = self.ask(|client| async move { client.add_project(&new).await }).unwrap().id;
         let script = self.beside("scripts").join("worker.json");

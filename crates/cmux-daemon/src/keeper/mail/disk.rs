@@ -2,15 +2,19 @@
 
 use std::path::Path;
 
-use cmux_core::delivery::Delivery;
+use cmux_core::delivery::{Delivery, DeliveryState, Sighted, Ticket, Unused};
+use cmux_core::kind::Channel;
+use cmux_core::mail::Waiting;
 use cmux_core::message::Message;
 use cmux_drivers::mail_file;
 use cmux_store::{deliveries, messages, projects};
 use tokio::task::spawn_blocking;
-use tracing::warn;
+use tracing::{debug, warn};
 
 use super::super::desk::Desk;
-use super::UnderWay;
+use super::super::watch::Watch;
+use super::sight::Seen;
+use super::{RETRY_AFTER, UnderWay};
 
 /// Why what is too long to be typed does not lie where its reader finds it.
 #[derive(Debug)]
@@ -62,6 +66,62 @@ pub(super) async fn file(way: &mut UnderWay, desk: &Desk) -> Result<(), NotFiled
     }
     way.is_filed = true;
     Ok(())
+}
+
+impl Watch {
+    /// Goes on without what its agent would be told to read. What was typed may be read all the same; what was not
+    /// is not typed.
+    pub(super) async fn go_on_without(
+        &mut self,
+        mut way: UnderWay,
+        not_filed: NotFiled,
+        seen: &Seen,
+        desk: &Desk,
+    ) -> Option<UnderWay> {
+        let is_out = match way.delivery.state {
+            DeliveryState::Typing => false,
+            DeliveryState::InDoubt if self.channel == Channel::Paste => {
+                let Ok(look) = self.look_of(&mut way, seen, desk).await else {
+                    self.wait(Waiting::Disk, desk);
+                    return Some(way.unlocked());
+                };
+                let is_taken = matches!(look.ticket, Ticket::Claimed | Ticket::Void);
+                look.is_pasted || look.presses > 0 || is_taken
+            }
+            DeliveryState::InDoubt
+            | DeliveryState::Submitted
+            | DeliveryState::Claimed
+            | DeliveryState::Used
+            | DeliveryState::Unused => true,
+        };
+        match not_filed {
+            NotFiled::Settled => None,
+            NotFiled::Yet(why) | NotFiled::Unwritten(why) if is_out => {
+                warn!(why, agent = %self.agent, "what it is told to read is not there");
+                self.take_steps(way, seen, desk).await
+            }
+            NotFiled::Yet(_) if way.is_recalled => self.give_up(way, Unused::Recalled, desk).await,
+            NotFiled::Yet(why) => {
+                debug!(why, agent = %self.agent, "what is typed to it is not at hand yet");
+                self.wait(Waiting::Disk, desk);
+                Some(way.unlocked())
+            }
+            NotFiled::Unwritten(why) => self.give_up(way, Unused::Failed { why }, desk).await,
+        }
+    }
+
+    /// Gives up a delivery of which nothing was typed yet, unless somebody has it all the same.
+    async fn give_up(&mut self, way: UnderWay, why: Unused, desk: &Desk) -> Option<UnderWay> {
+        let (claims, id) = (desk.claims.clone(), way.delivery.id);
+        match spawn_blocking(move || claims.void(id)).await {
+            Ok(Ok(true)) => self.done(way, Sighted::Unused(why), desk).await,
+            Ok(Ok(false)) => Some(UnderWay { is_filed: true, ..way }),
+            Ok(Err(_)) | Err(_) => {
+                self.mail.soon(RETRY_AFTER);
+                Some(way.unlocked())
+            }
+        }
+    }
 }
 
 /// What became of a delivery, as far as its ticket is concerned.
