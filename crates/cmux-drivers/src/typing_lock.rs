@@ -70,8 +70,10 @@ pub fn hold(path: &Path) -> io::Result<Held> {
 /// holds it.
 pub fn is_dialog_near(path: &Path) -> bool {
     let Ok(about) = fs::symlink_metadata(mark_of(path)) else { return false };
-    let age = about.modified().ok().and_then(|at| at.elapsed().ok());
-    age.is_none_or(|age| age < NEAR_FOR)
+    let Ok(made) = about.modified() else { return true };
+    // From a time that is yet to come, it is of before the clock was set back.
+    let apart = made.elapsed().unwrap_or_else(|ahead| ahead.duration());
+    apart < NEAR_FOR
 }
 
 /// Takes the mark away: nothing is asked any more.
@@ -198,6 +200,13 @@ mod tests {
         rest(&path).unwrap();
         assert!(!is_dialog_near(&path));
         assert!(wait(&path, Duration::ZERO).unwrap(), "nobody ever typed");
+        assert!(is_dialog_near(&path));
+        // The clock was set back.
+        let mark = File::options().write(true).open(mark_of(&path)).unwrap();
+        let made = mark.metadata().unwrap().modified().unwrap();
+        mark.set_modified(made + Duration::from_hours(1)).unwrap();
+        assert!(!is_dialog_near(&path));
+        mark.set_modified(made + Duration::from_millis(500)).unwrap();
         assert!(is_dialog_near(&path));
         rest(&path).unwrap();
         assert!(!is_dialog_near(&path));

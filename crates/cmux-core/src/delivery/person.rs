@@ -10,6 +10,9 @@ const HERE_FOR: Duration = Duration::from_secs(3);
 /// … and how long at most it is waited for the program to answer it: what they typed may not be on the screen yet.
 const UNANSWERED_FOR: Duration = Duration::from_secs(30);
 
+/// How far a key may be ahead of the clock that it is compared with.
+const AHEAD_MAX: Duration = Duration::from_secs(2);
+
 /// How soon a program answers that does not stand still.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
 
@@ -24,6 +27,8 @@ impl Person {
     /// Returns whether a person may be typing at `now`, whose last `key` came then, where the program last wrote at
     /// `written`. One that stood still answers key by key: what it wrote first does not show what was typed last.
     pub fn is_here(&mut self, key: Option<Timestamp>, written: Timestamp, now: Timestamp) -> bool {
+        // From a time that is yet to come, it is of before the clock was set back.
+        let key = key.filter(|key| key.since(now) <= AHEAD_MAX);
         let Some(key) = key else { return false };
         let known = self.key.filter(|(known, _)| *known == key).and_then(|(_, answered)| answered);
         let answered = known.or_else(|| {
@@ -57,6 +62,9 @@ mod tests {
             // It comes to be seen only now that it was answered.
             (key, 110_000, 110_100, true),
             (key, 131_000, 131_000, false),
+            // The clock was set back.
+            (key, 99_000, 98_000, true),
+            (key, 100_000, 97_000, false),
         ] {
             let is_here = Person::default().is_here(key, Timestamp(written), Timestamp(now));
             assert_eq!(is_here, expected, "{key:?} {written} {now}");

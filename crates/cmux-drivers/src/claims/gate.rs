@@ -10,7 +10,7 @@ use cmux_core::digest::Digest;
 use cmux_core::hook::ClaimOutcome;
 use cmux_core::id::{DeliveryId, RunId};
 
-use super::{Claim, ClaimError, Claims, TicketText};
+use super::{Claim, ClaimError, Claims, TicketText, Whose};
 use crate::process::Process;
 
 /// How many headers in one prompt are looked at.
@@ -78,7 +78,7 @@ impl Claims {
             Some(text) if text.print != print => {
                 // Something of a person's may be in the middle of it.
                 let is_more = letters_of(prompt.text) > text.letters;
-                return (is_more && text.blocks).then(|| merged(delivery));
+                return (is_more && text.blocks).then(|| merged(delivery, &seen.whose));
             }
             Some(text) => text.blocks,
             None => true,
@@ -117,7 +117,7 @@ impl Claims {
                 format!("cmux: {delivery} is held back: {why}"),
             ));
         }
-        begins_with(rest, text.letters, text.print).then(|| merged(delivery))
+        begins_with(rest, text.letters, text.print).then(|| merged(delivery, &seen.whose))
     }
 }
 
@@ -128,11 +128,20 @@ fn is_for(text: &TicketText, prompt: &Prompt<'_>) -> bool {
     text.run == prompt.run && prompt.process.is_below(&text.process)
 }
 
-fn merged(delivery: DeliveryId) -> Verdict {
-    let why = format!(
-        "cmux: there is more in this prompt than the message that cmux typed ({delivery}), and they would be \
-         read as one. Cut out what is yours and submit the rest, or empty the prompt: the message comes again"
-    );
+/// Returns that something of a person's is in one prompt with what cmux typed. What was dealt with before does not
+/// come again; somebody may also mean to quote it.
+fn merged(delivery: DeliveryId, whose: &Whose) -> Verdict {
+    let why = match whose {
+        Whose::Open => format!(
+            "cmux: there is more in this prompt than the message that cmux typed ({delivery}), and they would \
+             be read as one. Cut out what is yours and submit the rest, or empty the prompt: the message comes \
+             again"
+        ),
+        Whose::Claimed { .. } | Whose::Void | Whose::Used => format!(
+            "cmux: a message that was dealt with before ({delivery}) stands in this prompt, and would be read \
+             twice. Cut it out and submit the rest; to quote it, leave out its first line"
+        ),
+    };
     Verdict::blocked(delivery, why)
 }
 
@@ -209,8 +218,18 @@ mod tests {
             let told = verdict.block.unwrap();
             assert!(told.contains(why), "{told}");
             // Nor with something of a person's.
-            let merged = yard.let_through(&format!("{TEXT} and more"));
-            assert!(merged.is_some(), "{why}");
+            let merged = yard.let_through(&format!("{TEXT} and more")).unwrap();
+            let told = merged.block.unwrap();
+            let is_damaged = matches!(take, Take::Damage);
+            assert_eq!(
+                told.contains("to quote it, leave out its first line"),
+                !is_damaged,
+                "{told}"
+            );
+            assert!(!told.contains("comes again"), "{told}");
+            // That is how a person quotes it.
+            let (_, quoted) = TEXT.split_once('\n').unwrap();
+            assert_eq!(yard.let_through(&format!("You said: {quoted}")), None, "{why}");
         }
     }
 

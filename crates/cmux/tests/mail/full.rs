@@ -1,7 +1,7 @@
 //! A disk that fills up while mail is accepted and typed: nothing that was accepted is lost.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cmux_testkit::dice::Dice;
@@ -81,7 +81,7 @@ fn what_is_accepted_on_a_disk_that_fills_up_is_read_once_and_in_order() {
 fn a_long_message_waits_for_room_and_can_be_taken_back() {
     let desk = Desk::new();
     let daemon = desk.disk.daemon();
-    let (project, agent) = desk.agent_in(desk.disk.inner_root().join("work"));
+    let (project, agent) = desk.agent_in(&desk.disk.inner_root().join("work"));
     let have = |verb: &str| {
         let (agent, verb) = (agent.clone(), verb.to_owned());
         desk.ask(|client| async move { client.have_agent(&agent, &verb, None).await }).unwrap();
@@ -148,11 +148,11 @@ impl Desk {
     fn agent(&self) -> (String, String) {
         let root = self.beside("project");
         fs::create_dir_all(root.join(".git")).unwrap();
-        self.agent_in(root)
+        self.agent_in(&root)
     }
 
     /// Adds the project at `root`, and launches an agent in it.
-    fn agent_in(&self, root: PathBuf) -> (String, String) {
+    fn agent_in(&self, root: &Path) -> (String, String) {
         if let Ok(within) = root.strip_prefix(self.disk.inner_root()) {
             fs::create_dir_all(self.disk.root().join(within).join(".git")).unwrap();
         }

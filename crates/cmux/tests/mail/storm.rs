@@ -46,10 +46,10 @@ fn tell(post: &Post, took: Duration, messages: u64, kills: u64) {
     let doubted = events.iter().filter(|it| it.kind == "message.in_doubt").count();
     let claims =
         |outcome: &str| events.iter().filter(|it| it.data["claim"]["outcome"] == outcome).count();
-    let (again, blocked) = (claims("again"), claims("blocked"));
+    let (again, second) = (claims("again"), claims("second"));
     eprintln!(
         "{messages} messages in {} deliveries under {kills} kills, {:.0} a second: {attempts} attempts, \
-         {doubted} times in doubt, {again} claims made again, {blocked} second copies blocked",
+         {doubted} times in doubt, {again} claims made again, {second} second copies blocked",
         made.len(),
         messages as f64 / took.as_secs_f64(),
     );

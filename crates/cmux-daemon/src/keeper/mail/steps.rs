@@ -64,6 +64,7 @@ impl Watch {
             }
             Step::Press(number) => {
                 failpoint::hit("mail.press");
+                self.hold(None, desk);
                 let keys = self.kind.manifest.keys.submit.clone();
                 self.type_keys(&keys, token(&format!("enter-{number}")), seen, lock).await;
                 failpoint::hit("mail.pressed");
