@@ -49,6 +49,7 @@ KILLS ?= 1000
 
 soak: ## try the delivery of mail in many more schedules and under many more kills (SCHEDULES=…, STORE_SCHEDULES=…, MESSAGES=…, KILLS=…)
 	@cd "$(ROOT)" && CMUX_SCHEDULES="$(SCHEDULES)" cargo test --locked --release -p cmux-core --test mail
+	@cd "$(ROOT)" && CMUX_DOORS="$(SCHEDULES)" cargo test --locked --release -p cmux-core --lib delivery::post
 	@cd "$(ROOT)" && CMUX_STORE_SCHEDULES="$(STORE_SCHEDULES)" \
 	cargo test --locked --release -p cmux-daemon --test mail schedules::
 	@cd "$(ROOT)" && scripts/prepare test && CMUX_STORM_MESSAGES="$(MESSAGES)" CMUX_STORM_KILLS="$(KILLS)" \

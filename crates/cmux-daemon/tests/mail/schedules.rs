@@ -48,15 +48,22 @@ fn none_is_lost_none_is_read_twice_and_order_is_kept_whatever_happens_4() {
     tell_all(3);
 }
 
-/// Tells the schedules of one part, or the one that was asked for.
+/// Tells the schedules of one part, or the one that was asked for, after those before it in its house: what these
+/// left there may have to do with it.
 fn tell_all(part: u64) {
-    if let Ok(seed) = std::env::var("CMUX_SEED") {
-        return tell(&mut House::new(), seed.parse().unwrap());
-    }
-    let said = std::env::var("CMUX_STORE_SCHEDULES").map(|it| it.parse().unwrap());
-    let share = said.unwrap_or(SCHEDULES).div_ceil(PARTS);
+    let seeds = match std::env::var("CMUX_SEED") {
+        Ok(seed) => {
+            let seed: u64 = seed.parse().unwrap();
+            seed / IN_ONE_HOUSE * IN_ONE_HOUSE..seed + 1
+        }
+        Err(_) => {
+            let said = std::env::var("CMUX_STORE_SCHEDULES").map(|it| it.parse().unwrap());
+            let share = said.unwrap_or(SCHEDULES).div_ceil(PARTS).next_multiple_of(IN_ONE_HOUSE);
+            part * share..(part + 1) * share
+        }
+    };
     let mut house = House::new();
-    for seed in part * share + 1..=(part + 1) * share {
+    for seed in seeds {
         if seed % IN_ONE_HOUSE == 0 {
             house = House::new();
         }

@@ -6,7 +6,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use super::*;
 
-/// How many lives are played.
+/// How many lives are played if nobody says otherwise with `CMUX_DOORS`.
 const CASES: u32 = 20_000;
 
 /// How many steps of a life go wrong at most; the rest is quiet.
@@ -37,8 +37,10 @@ fn nothing_is_taken_twice_and_what_is_told_is_so() {
         prop::collection::vec(any::<(u8, u8, u16)>(), 0..TROUBLES),
         prop::option::of(0_usize..40),
     );
-    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-    let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
+    let seed = said("CMUX_SEED").unwrap_or_else(rand_of);
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed_of(seed));
+    let cases = said("CMUX_DOORS").map_or(CASES, |it| u32::try_from(it).unwrap());
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
     let played = TestRunner::new_with_rng(config, rng).run(&life, |(door, troubles, recall)| {
         let mut world = World::new(door, troubles);
         let end = world.play(recall);
@@ -60,7 +62,24 @@ fn nothing_is_taken_twice_and_what_is_told_is_so() {
         }
         Ok(())
     });
-    played.unwrap();
+    assert!(played.is_ok(), "with CMUX_SEED={seed}: {played:?}");
+}
+
+/// Returns the number that somebody has set.
+#[expect(clippy::disallowed_methods, reason = "whoever runs the test says how")]
+fn said(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|it| it.parse().unwrap())
+}
+
+/// Returns a number that nobody can foresee.
+fn rand_of() -> u64 {
+    std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0)
+}
+
+fn seed_of(seed: u64) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_be_bytes());
+    bytes
 }
 
 /// What goes wrong at one step: whether anything does, what a request comes to, and how long it takes.
