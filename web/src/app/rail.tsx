@@ -2,8 +2,8 @@
 
 import { Link } from "@tanstack/react-router";
 import { Folder, FolderX, type LucideIcon, Search } from "lucide-react";
-import { type ReactNode, useCallback } from "react";
-import { needs, needsPerson } from "../feed/needs";
+import type { ReactNode } from "react";
+import { needsPerson } from "../feed/needs";
 import type { FleetState } from "../feed/state";
 import { useFleet, useProjects, useUnreadCount } from "../feed/store";
 import { Count } from "../shared/badge";
@@ -16,11 +16,6 @@ import { PLACES, type Place } from "./places";
 const ITEM =
   "flex h-8 items-center gap-2 rounded-md px-2 text-quiet hover:bg-hover hover:text-ink " +
   "data-[status=active]:bg-selected data-[status=active]:font-medium data-[status=active]:text-ink";
-
-/** Returns how many things need a person. */
-export function useNeedCount(): number {
-  return useFleet(useCallback((state: FleetState) => needs(state).length, []));
-}
 
 export function Rail() {
   const projects = useProjects();

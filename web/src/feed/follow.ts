@@ -9,9 +9,9 @@ import {
   socketAddress,
   whoAmI,
 } from "../api/routes";
-import type { Agent, Event, Message, Status } from "../wire";
+import type { Agent, Event, Status } from "../wire";
 import { getLive, setLive } from "./live";
-import { reduce, type Want, withLooked, without, withRead, withStatus } from "./reduce";
+import { reduce, type Want, withLooked, without, withStatus } from "./reduce";
 import { refetching } from "./refetch";
 import { follow, type Heard, type Socket, type Wire } from "./socket";
 import { begun, type FleetState } from "./state";
@@ -201,10 +201,4 @@ export async function forgetAgent(id: string): Promise<void> {
     const state = getFleet();
     if (state !== null) setFleet(without(state, id));
   });
-}
-
-/** Shows that a message was read, before the log tells of it. */
-export function learnRead(message: Message): void {
-  const state = getFleet();
-  if (state !== null) setFleet(withRead(state, message));
 }

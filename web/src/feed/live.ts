@@ -1,6 +1,7 @@
 /** Whether what is on screen is how things are. */
 
 import { useSyncExternalStore } from "react";
+import { callAll } from "./listeners";
 
 export type Live =
   /** Nothing is known yet. */
@@ -25,7 +26,7 @@ export function setLive(next: Live): void {
   if (live.is === "signed-out") return;
   if (next.is === live.is && next.is !== "reconnecting") return;
   live = next;
-  for (const listener of listeners) listener();
+  callAll(listeners);
 }
 
 function subscribe(listener: () => void): () => void {

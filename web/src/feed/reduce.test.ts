@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { Agent, Event } from "../wire";
 import { needs } from "./needs";
-import { reduce, type Want, withLooked, withRead, withStatus } from "./reduce";
+import { reduce, type Want, withLooked, withStatus } from "./reduce";
 import { AT, agent, event, LATER, message, status } from "./samples";
-import { begun, type FleetState, unreadCount, waiting } from "./state";
+import { begun, type FleetState, unreadCount } from "./state";
 
 const START = begun(status(), []);
 const LOOK: Want[] = [{ what: "agent", id: "agt_1" }];
@@ -77,7 +77,6 @@ test("mail to the person is unread until it is read", () => {
   expect(needs(arrived).map((need) => need.what)).toEqual(["question"]);
   const read = reduce(arrived, event("message.read", { message: "msg_1" }, { id: 13 })).state;
   expect(unreadCount(read)).toBe(0);
-  expect(unreadCount(withRead(arrived, message({ read_at: LATER })))).toBe(0);
 });
 
 test("what was unread before and is not known in detail is counted", () => {
@@ -132,5 +131,4 @@ test("who asks or has failed needs a person, unless they are stopped", () => {
   ];
   const state: FleetState = begun(status({ agents }), []);
   expect(needs(state).map((need) => need.what)).toEqual(["asking", "failed"]);
-  expect(waiting(state)).toBe(2);
 });

@@ -1,6 +1,6 @@
 /** What each event changes. Pure: the same state and event give the same state. */
 
-import type { Agent, Event, Message, Project, Status } from "../wire";
+import type { Agent, Event, Project, Status } from "../wire";
 import { type Data, fields, isIntent, isMessageKind, isPhase, number, text, usage } from "./data";
 import { begun, type FleetState, type Letter } from "./state";
 
@@ -190,11 +190,4 @@ export function withStatus(state: FleetState, status: Status): FleetState {
   const { daemon, store, projects, agents } = begun(status, []);
   const known = new Map([...agents].filter(([id]) => !state.gone.has(id)));
   return { ...state, daemon, store, projects, agents: known };
-}
-
-/** Returns the state with a message that the person has read, before the log tells of it. */
-export function withRead(state: FleetState, message: Message): FleetState {
-  return message.read_at === null || !state.unread.has(message.id)
-    ? state
-    : read(state, message.id);
 }

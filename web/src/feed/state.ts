@@ -65,13 +65,6 @@ function letterOf(message: Message): Letter {
   return { id, thread, project, from, kind, at: created_at };
 }
 
-/** Returns how many messages wait for agents. */
-export function waiting(state: FleetState): number {
-  let sum = 0;
-  for (const agent of state.agents.values()) sum += agent.queue;
-  return sum;
-}
-
 /** Returns how many messages the person has not read. */
 export function unreadCount(state: FleetState): number {
   return state.unread.size + state.unreadBesides;
