@@ -160,6 +160,10 @@ function flush(): void {
   knownAt = Date.now();
   setFleet(state);
   tell({ what: "events", events });
+  wantAll(wants);
+}
+
+function wantAll(wants: ReadonlyArray<Want>): void {
   for (const want of wants) refetch.want(want.what === "agent" ? want.id : STATUS);
 }
 
@@ -171,7 +175,10 @@ const refetch = refetching(async (key) => {
 /** Takes from a status what the log does not tell. Events that are in it already change nothing for long. */
 function setKnown(status: Status): void {
   const state = getFleet();
-  if (state !== null) setFleet(withStatus(state, status));
+  if (state === null) return;
+  const { state: next, wants } = withStatus(state, status);
+  setFleet(next);
+  wantAll(wants);
 }
 
 async function look(id: string): Promise<void> {

@@ -31,7 +31,7 @@ export type FleetState = {
   store: StoreStatus;
   projects: ReadonlyMap<string, Project>;
   agents: ReadonlyMap<string, Agent>;
-  /** Agents that were forgotten since. An answer may still tell of one, and none is asked for any more. */
+  /** Agents and projects that were forgotten since. An answer may still tell of one; no such agent is asked for. */
   gone: ReadonlySet<string>;
   /** What the person has not read, oldest first. */
   unread: ReadonlyMap<string, Letter>;
