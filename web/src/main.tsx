@@ -9,6 +9,7 @@ import { followNeeds } from "./app/notifications";
 import { offerAll } from "./app/offers";
 import { loadPages, router } from "./app/router";
 import { startFeed } from "./feed/follow";
+import { onLive } from "./feed/live";
 import { onFleet } from "./feed/store";
 import { setNavigate } from "./shared/go";
 import { listenToKeys } from "./shared/keys";
@@ -19,13 +20,22 @@ import "./shared/styles.css";
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
+      // The daemon is there without a network, too.
+      networkMode: "always",
       staleTime: 30_000,
       refetchOnWindowFocus: false,
       retry: (failures, error) =>
         failures < 2 &&
         !(error instanceof ProblemError && error.status >= 400 && error.status < 500),
     },
+    mutations: { networkMode: "always" },
   },
+});
+
+// What could not be asked for while the daemon was away is asked for again; nobody has to press for it.
+onLive(() => {
+  const hasFailed = ({ state }: { state: { status: string } }) => state.status === "error";
+  void queries.refetchQueries({ type: "active", predicate: hasFailed });
 });
 
 setNavigate((to) => void router.navigate(to));

@@ -10,7 +10,7 @@ import {
   whoAmI,
 } from "../api/routes";
 import type { Agent, Event, Status } from "../wire";
-import { getLive, setLive } from "./live";
+import { getLive, onLive, setLive } from "./live";
 import { reduce, type Want, withLooked, without, withStatus } from "./reduce";
 import { refetching } from "./refetch";
 import { follow, type Heard, type Socket, type Wire } from "./socket";
@@ -25,17 +25,30 @@ const STATUS = "status";
 let socket: Socket | null = null;
 let knownAt = Date.now();
 let isBeginning = false;
-/** Whether what is begun with is of another log than what was shown. */
+/** Whether what is begun with does not go on from what was shown. */
 let isAnew = false;
 
 /** Begins to follow the daemon, for as long as the page is open. */
 export function startFeed(): void {
   whenSignedOut(signOut);
+  onLive(refetch.again);
   addEventListener("online", () => socket?.nudge());
   document.addEventListener("visibilitychange", () => {
-    if (document.visibilityState === "visible") socket?.nudge();
+    if (document.visibilityState !== "visible") return;
+    if (getLive().is === "signed-out") void comeBack();
+    else socket?.nudge();
   });
   void begin();
+}
+
+/** Loads the page again, at its address, if this browser was let in meanwhile. */
+async function comeBack(): Promise<void> {
+  try {
+    await whoAmI();
+    location.reload();
+  } catch {
+    // It is still out, or nobody answers: what to do about it is on the page.
+  }
 }
 
 /** Shows that this browser is out, and stops asking. */
@@ -89,10 +102,6 @@ const heard: Heard = {
     setLive({ is: "behind" });
     void begin();
   },
-  archived(through) {
-    tell({ what: "archived", through });
-    refetch.want(STATUS);
-  },
   live(state) {
     switch (state) {
       case "live":
@@ -104,10 +113,9 @@ const heard: Heard = {
         return;
       case "lost":
         flush();
-        if (getLive().is === "live" || getLive().is === "behind") {
-          if (getFleet()?.vital == null) knownAt = Date.now();
-          setLive({ is: "reconnecting", knownAt });
-        }
+        if (getLive().is === "reconnecting") return;
+        if (getFleet()?.vital == null) knownAt = Date.now();
+        setLive({ is: "reconnecting", knownAt });
         return;
     }
   },
@@ -125,6 +133,7 @@ const world = {
     return () => clearTimeout(timer);
   },
   random: Math.random,
+  now: Date.now,
 };
 
 /** Events that came since the last frame. */
@@ -189,9 +198,9 @@ async function look(id: string): Promise<void> {
     const state = getFleet();
     if (state !== null) setFleet(withLooked(state, agent));
   } catch (error) {
+    if (!(error instanceof ProblemError && error.status === 404)) throw error;
     const state = getFleet();
-    const isGone = error instanceof ProblemError && error.status === 404;
-    if (isGone && state !== null) setFleet(without(state, id));
+    if (state !== null) setFleet(without(state, id));
   }
 }
 

@@ -1,6 +1,6 @@
 /** Whether what is on screen is how things are. */
 
-import { useSyncExternalStore } from "react";
+import { useEffect, useRef, useSyncExternalStore } from "react";
 import { callAll } from "./listeners";
 
 export type Live =
@@ -27,6 +27,24 @@ export function setLive(next: Live): void {
   if (next.is === live.is && next.is !== "reconnecting") return;
   live = next;
   callAll(listeners);
+}
+
+/** Has `then` called whenever what is shown has become how things are. Returns how to end that. */
+export function onLive(then: () => void): () => void {
+  let wasLive = live.is === "live";
+  return subscribe(() => {
+    const isLive = live.is === "live";
+    const hasBecome = isLive && !wasLive;
+    wasLive = isLive;
+    if (hasBecome) then();
+  });
+}
+
+/** Has `then` called whenever what is shown has become how things are, for as long as a component is there. */
+export function useOnLive(then: () => void): void {
+  const latest = useRef(then);
+  latest.current = then;
+  useEffect(() => onLive(() => latest.current()), []);
 }
 
 function subscribe(listener: () => void): () => void {

@@ -11,10 +11,8 @@ const listeners = new Set<() => void>();
 /** What happened to the stream of events, for those who show it itself. */
 export type News =
   | { what: "events"; events: ReadonlyArray<Event> }
-  /** Everything begins anew: another log, or a restored store. */
-  | { what: "reset" }
-  /** Events up to `through` are not in the log any more. */
-  | { what: "archived"; through: number };
+  /** Everything begins anew: another log, a restored store, or events that were archived before they came here. */
+  | { what: "reset" };
 
 const readers = new Set<(news: News) => void>();
 

@@ -9,6 +9,7 @@ import {
 import { useEffect, useMemo } from "react";
 import { ProblemError } from "../../api/request";
 import { listEvents, listMessages, type MessagesWanted, showMessage } from "../../api/routes";
+import { useOnLive } from "../../feed/live";
 import { refetching } from "../../feed/refetch";
 import { getFleet, onNews, useNews } from "../../feed/store";
 import type { Event, Message } from "../../wire";
@@ -164,15 +165,14 @@ export function useMailNews(): void {
   const client = useQueryClient();
   const refetch = useMemo(() => refetching((id) => lookAgain(client, id)), [client]);
   useEffect(() => () => refetch.clear(), [refetch]);
+  useOnLive(refetch.again);
   useNews((news) => {
     switch (news.what) {
       case "events":
-        hear(client, news.events, refetch.want);
+        hear(client, news.events, (id) => refetch.want(id));
         return;
       case "reset":
         void client.resetQueries({ queryKey: ["mail"] });
-        return;
-      case "archived":
         return;
     }
   });
