@@ -4,7 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { Folder, FolderX, type LucideIcon, Search } from "lucide-react";
 import type { ReactNode } from "react";
 import { needsPerson } from "../feed/needs";
-import type { FleetState } from "../feed/state";
+import { type FleetState, isTroubled } from "../feed/state";
 import { useFleet, useProjects, useUnreadCount } from "../feed/store";
 import { Count } from "../shared/badge";
 import { Kbd } from "../shared/kbd";
@@ -92,6 +92,7 @@ function RailFace({
 export function PlaceCount({ to }: { to: Place["to"] }) {
   if (to === "/") return <NeedCount />;
   if (to === "/inbox") return <UnreadCount />;
+  if (to === "/health") return <TroubleDot />;
   return null;
 }
 
@@ -102,6 +103,15 @@ function NeedCount() {
 
 function UnreadCount() {
   return <Count value={useUnreadCount()} label="unread" tone="busy" />;
+}
+
+function TroubleDot() {
+  if (!useFleet(isTroubled)) return null;
+  return (
+    <span className="mx-1.5 inline-block size-2 rounded-full bg-failed">
+      <span className="sr-only">degraded</span>
+    </span>
+  );
 }
 
 function RailProject({ project }: { project: Project }) {

@@ -133,15 +133,29 @@ test("what could not be asked for while the daemon was killed is asked for once 
   now().onclose?.({ code: 1006 });
   await passed(20);
   expect(asked).toContain("/api/agents/agt_2");
+  const store = { ...status().store, head: 11 };
+  knows(status({ store, agents: [agent(), agent({ id: "agt_2" })] }));
   looksLike(agent({ id: "agt_2" }));
   await passed(1_000);
   expect(fleet()?.agents.has("agt_2")).toBe(false);
   now().say({ kind: "hello", log: "log_1", head: 11 });
   await passed(1_000);
   expect(fleet()?.agents.has("agt_2")).toBe(true);
-  const times = asked.length;
-  await passed(60_000);
-  expect(asked.length).toBe(times);
+  await passed(10_000);
+  expect(asked.filter((path) => path === "/api/agents/agt_2").length).toBe(2);
+});
+
+test("a daemon that came back is asked how it is, though the log tells nothing of it", async () => {
+  const { fleet } = await begun();
+  now().say({ kind: "hello", log: "log_1", head: 10 });
+  await passed(1_000);
+  expect(asked.filter((path) => path === "/api/status").length).toBe(1);
+  now().onclose?.({ code: 1006 });
+  knows(status({ daemon: { ...status().daemon, safe_mode: "it ended too often" } }));
+  await passed(1_000);
+  now().say({ kind: "hello", log: "log_1", head: 10 });
+  await passed(1_000);
+  expect(fleet()?.daemon.safe_mode).toBe("it ended too often");
 });
 
 test("an agent that is not there is asked for once", async () => {

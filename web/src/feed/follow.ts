@@ -25,6 +25,7 @@ const STATUS = "status";
 let socket: Socket | null = null;
 let knownAt = Date.now();
 let isBeginning = false;
+let wasLost = false;
 /** Whether what is begun with does not go on from what was shown. */
 let isAnew = false;
 
@@ -107,12 +108,16 @@ const heard: Heard = {
       case "live":
         flush();
         setLive({ is: "live" });
+        // It may be another daemon, of another version or in safe mode, of which the log does not tell.
+        if (wasLost) refetch.want(STATUS);
+        wasLost = false;
         return;
       case "behind":
         setLive({ is: "behind" });
         return;
       case "lost":
         flush();
+        wasLost = true;
         if (getLive().is === "reconnecting") return;
         if (getFleet()?.vital == null) knownAt = Date.now();
         setLive({ is: "reconnecting", knownAt });

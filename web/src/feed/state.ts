@@ -65,6 +65,13 @@ function letterOf(message: Message): Letter {
   return { id, thread, project, from, kind, at: created_at };
 }
 
+/** Returns whether cmux itself does not do all that it is there for. */
+export function isTroubled({ daemon, store, health }: FleetState): boolean {
+  // The status tells of the store as it was; the health is told every few seconds.
+  const condition = health?.status ?? store.status;
+  return daemon.safe_mode !== null || condition === "degraded";
+}
+
 /** Returns how many messages the person has not read. */
 export function unreadCount(state: FleetState): number {
   return state.unread.size + state.unreadBesides;
