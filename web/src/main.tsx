@@ -13,6 +13,7 @@ import { onLive } from "./feed/live";
 import { onFleet } from "./feed/store";
 import { setNavigate } from "./shared/go";
 import { listenToKeys } from "./shared/keys";
+import { loadFailed, loadParts } from "./shared/part";
 import { TooltipProvider } from "./shared/tooltip";
 import "./shared/styles.css";
 
@@ -36,6 +37,7 @@ const queries = new QueryClient({
 onLive(() => {
   const hasFailed = ({ state }: { state: { status: string } }) => state.status === "error";
   void queries.refetchQueries({ type: "active", predicate: hasFailed });
+  loadFailed();
 });
 
 setNavigate((to) => void router.navigate(to));
@@ -44,13 +46,21 @@ offerAll();
 followNeeds();
 startFeed();
 
-/** How long the first page has the connection to itself. */
+/** How long the first page has the connection to itself, and how long the pages have it before their parts. */
 const FIRST_MS = 500;
+const PAGES_MS = 2_000;
 
 const forget = onFleet(() => {
   forget();
-  setTimeout(loadPages, FIRST_MS);
+  setTimeout(() => void loadAll(), FIRST_MS);
 });
+
+/** Loads the rest, so that all of it can be opened while the daemon is away. */
+async function loadAll(): Promise<void> {
+  await loadPages();
+  // They are large, and a page that needs them does not wait for this.
+  setTimeout(() => void loadParts(), PAGES_MS);
+}
 
 const root = document.getElementById("root");
 if (root !== null) {

@@ -74,20 +74,23 @@ export function useMail(wanted: MessagesWanted, isWanted = true) {
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.next,
     enabled: isWanted,
-    placeholderData: () => atHand(client, wanted),
+    placeholderData: () => atHand(client, wanted.thread),
     staleTime: Number.POSITIVE_INFINITY,
     // The log was not listened to while nobody looked.
     refetchOnMount: "always",
   });
-  const messages = useMemo(
-    () => query.data?.pages.flatMap((page) => page.messages) ?? [],
-    [query.data],
-  );
+  const { data, isError } = query;
+  const { thread } = wanted;
+  const messages = useMemo(() => {
+    // What is known of it is better than nothing.
+    const shown = data ?? (isError ? atHand(client, thread) : undefined);
+    return shown?.pages.flatMap((page) => page.messages) ?? [];
+  }, [data, isError, client, thread]);
   return { ...query, messages };
 }
 
 /** Returns what is known of a conversation from other lists, so that it is there as soon as it is opened. */
-function atHand(client: QueryClient, { thread }: MessagesWanted): Pages | undefined {
+function atHand(client: QueryClient, thread: string | undefined): Pages | undefined {
   if (thread === undefined) return undefined;
   const messages = [...known(client).values()].filter((message) => message.thread === thread);
   if (messages.length === 0) return undefined;

@@ -47,7 +47,7 @@ export function ThreadView({ id, onClose, onShown }: Props) {
   ]);
   useEffect(() => onShown?.(messages), [messages, onShown]);
   useMember(id, mail.isSuccess && !mail.isFetching && messages.length === 0);
-  if (mail.isLoadingError) {
+  if (mail.isLoadingError && messages.length === 0) {
     const what = "This conversation cannot be shown";
     return <ErrorNote error={mail.error} what={what} onRetry={() => void mail.refetch()} />;
   }
