@@ -220,8 +220,10 @@ test.each([
 test("a project that is added again where it was is shown again", () => {
   const again = event("project.added", { name: "blog" }, { id: 21, project: "blog-2" });
   const { state } = reduce(KNOWN, again);
-  const older = status({ projects: [] });
-  expect([...withStatus(state, older).state.projects.keys()]).toContain("blog-2");
+  for (const projects of [[], [SHOP, BLOG]]) {
+    const { projects: shown } = withStatus(state, status({ projects })).state;
+    expect([...shown.keys()].sort()).toEqual(["blog-2", "new-3", "shop-1"]);
+  }
 });
 
 const byId = (one: { id: string }, other: { id: string }) => one.id.localeCompare(other.id);

@@ -157,11 +157,8 @@ function agents(data: Data): string[] {
   return Array.isArray(ids) ? ids.filter((id) => typeof id === "string") : [];
 }
 
-/** Returns the state with a project. One that is added again where it was has the id that it had. */
 function withProject(state: FleetState, project: Project): FleetState {
-  const gone = new Set(state.gone);
-  gone.delete(project.id);
-  return { ...state, projects: new Map(state.projects).set(project.id, project), gone };
+  return { ...state, projects: new Map(state.projects).set(project.id, project) };
 }
 
 /**
