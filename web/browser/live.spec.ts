@@ -169,6 +169,7 @@ test("what could not be read while the daemon was away is read when it is back",
   const says = (text: string | RegExp) => page.getByRole("main").getByText(text).first();
   for (const [open, back] of [
     [() => tab("Facts"), () => page.getByRole("table")],
+    [() => tab("Conversation"), () => says(/Hello/)],
     [() => tab("Events"), () => page.getByRole("list", { name: /^Events of api/ })],
     [() => place("Messages"), () => says(/Hello/)],
     [() => place("Settings"), () => says("This one")],
