@@ -25,6 +25,8 @@ export default defineConfig({
     // The daemon's policy loads nothing from `data:`.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // A style that could not be loaded once is never asked for again, unlike a script.
+    cssCodeSplit: false,
     reportCompressedSize: false,
     chunkSizeWarningLimit: 900,
     manifest: true,

@@ -178,6 +178,7 @@ alone("a person is called only if they want it and look elsewhere", async ({ hou
   await page.addInitScript(recordCalls);
   await visit.go("/settings");
   const calls = () => page.evaluate(() => window.calls.map(({ title }) => title));
+  const bodies = () => page.evaluate(() => window.calls.map(({ body }) => body));
 
   await house.send("off", "write it");
   await counts(page, 1);
@@ -191,6 +192,8 @@ alone("a person is called only if they want it and look elsewhere", async ({ hou
   await house.send("seen", "a word");
   await counts(page, 3);
   expect(await calls()).toEqual(["on needs you", "seen asks you something"]);
+  const permission = "Wants a permission: answer in its terminal";
+  expect(await bodies()).toEqual([permission, "It is in your inbox."]);
   await page.evaluate(() => window.calls[1]?.onclick?.());
   await page.waitForURL("**/inbox?thread=*");
   await page.getByText("Which one?").first().waitFor();
@@ -227,6 +230,35 @@ alone("notifications are kept on until they are turned off", async ({ house, sig
   expect(await page.evaluate(() => window.calls.length)).toBe(1);
 });
 
+alone(
+  "a browser that calls for no page says so, and shows all the same what happens",
+  async ({ house, sign }) => {
+    const shop = await house.project("shop");
+    for (const name of ["one", "two"]) await house.agent(shop, name, ASKS);
+    const visit = await sign();
+    const { page } = visit;
+    await page.addInitScript(recordCalls);
+    await page.addInitScript(() => {
+      const call = () => {
+        throw new TypeError("Illegal constructor");
+      };
+      const allowed = { permission: "granted", requestPermission: async () => "granted" };
+      window.Notification = Object.assign(call, allowed) as never;
+    });
+    await visit.go("/settings");
+    await page.getByRole("button", { name: "Turn on" }).click();
+    await house.send("one", "write it");
+    await counts(page, 1);
+    await page.getByText("This browser cannot notify.").waitFor();
+    expect(await page.getByRole("button", { name: "Turn on" }).isDisabled()).toBe(true);
+    await page.getByRole("navigation").getByRole("link", { name: "Fleet" }).click();
+    await house.send("two", "write it");
+    await counts(page, 2);
+    const asking = page.getByRole("listitem").getByText("Needs you", { exact: true });
+    await until("both are shown to ask", async () => (await asking.count()) === 2);
+  },
+);
+
 alone("a browser that was told not to call says how to allow it", async ({ sign }) => {
   const { page } = await sign({ path: "/settings" });
   await page.getByText(/^The browser was told not to/).waitFor();
@@ -258,7 +290,7 @@ declare global {
     /** How far things have moved by themselves, and what did. */
     shifts: { sum: number; moved: string[] };
     /** What the person was called for. */
-    calls: Array<{ title: string; onclick: (() => void) | null }>;
+    calls: Array<{ title: string; body: string; onclick: (() => void) | null }>;
     /** Whether the person looks at the page. */
     isLooking: boolean;
   }
@@ -331,8 +363,8 @@ function recordCalls(): void {
   window.calls = [];
   window.isLooking = false;
   document.hasFocus = () => window.isLooking;
-  const call = function (this: object, title: string) {
-    window.calls.push(Object.assign(this, { title, onclick: null, close: () => {} }));
+  const call = function (this: object, title: string, { body }: { body: string }) {
+    window.calls.push(Object.assign(this, { title, body, onclick: null, close: () => {} }));
   };
   const allowed = { permission: "granted", requestPermission: async () => "granted" };
   window.Notification = Object.assign(call, allowed) as never;

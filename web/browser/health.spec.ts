@@ -26,6 +26,31 @@ test("every part says that it is healthy, and the plots are drawn", async ({ hou
   for (const canvas of await canvases.all()) expect(await canvas.evaluate(isDrawn)).toBe(true);
 });
 
+test("safe mode is said on every page, and what is wrong is marked at the way to health", async ({
+  house,
+  sign,
+}) => {
+  await house.project("shop");
+  const visit = await sign();
+  const { page } = visit;
+  const marked = page.getByRole("navigation").getByRole("link", { name: "Health degraded" });
+  const said = page.getByRole("alert").getByText("nothing but reading is possible");
+  await page.getByText("No agents here.").waitFor();
+  expect(await marked.count()).toBe(0);
+  await visit.outage();
+  await visit.back(() => house.start("it was tried"));
+  await said.waitFor();
+  await page.getByRole("alert").getByText("it was tried").waitFor();
+  await marked.waitFor();
+  await page.getByRole("navigation").getByRole("link", { name: "Inbox" }).click();
+  await page.getByRole("heading", { name: "Inbox" }).waitFor();
+  await said.waitFor();
+  await visit.outage();
+  await visit.back();
+  await said.waitFor({ state: "detached" });
+  await marked.waitFor({ state: "detached" });
+});
+
 test("an agent that ends, and a daemon that is killed, are told of as it happens", async ({
   house,
   sign,

@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Agent, Event, Events, MadeToken, Message, Status } from "../src/wire";
+import type { Agent, DaemonStatus, Event, Events, MadeToken, Message, Status } from "../src/wire";
 import { eventually, until } from "./wait";
 
 /** The program that is tried, which the gate builds before. */
@@ -56,11 +56,12 @@ export class House {
     };
   }
 
-  /** Starts a daemon, and waits until it is ready. */
-  async start(): Promise<void> {
+  /** Starts a daemon, and waits until it is ready; or only there, if it is told why it may do nothing but read. */
+  async start(safeMode?: string): Promise<void> {
     if (PROGRAM === "") throw new Error("CMUX_PROGRAM is not set: `make test` sets it");
     const options = { cwd: this.folder, env: this.environment() };
-    const daemon = spawn(PROGRAM, ["daemon", "run"], {
+    const more = safeMode === undefined ? [] : ["--safe-mode", safeMode];
+    const daemon = spawn(PROGRAM, ["daemon", "run", ...more], {
       ...options,
       stdio: ["ignore", "ignore", "pipe"],
     });
@@ -72,8 +73,8 @@ export class House {
       if (daemon.exitCode !== null) throw new Error(`the daemon has ended: ${this.said}`);
       const { code, stdout } = await this.run(["daemon", "status", "--json"]);
       if (code !== 0) return undefined;
-      const status = JSON.parse(stdout) as { ready: boolean; port: number };
-      return status.ready ? status.port : undefined;
+      const status = JSON.parse(stdout) as DaemonStatus;
+      return status.ready || status.safe_mode !== null ? (status.port ?? undefined) : undefined;
     });
   }
 
@@ -87,14 +88,15 @@ export class House {
     await ended;
   }
 
-  /** Runs a command to its end. */
-  run(args: ReadonlyArray<string>): Promise<Ran> {
+  /** Runs a command to its end. It may be told something by a pipe. */
+  run(args: ReadonlyArray<string>, input?: string): Promise<Ran> {
     const options = { cwd: this.folder, env: this.environment(), maxBuffer: 64 << 20 };
     return new Promise((resolve) => {
-      execFile(PROGRAM, args, options, (error, stdout, stderr) => {
+      const ran = execFile(PROGRAM, args, options, (error, stdout, stderr) => {
         const code = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
         resolve({ code, stdout, stderr });
       });
+      if (input !== undefined) ran.stdin?.end(input);
     });
   }
 

@@ -4,7 +4,7 @@ import { closeSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
-import type { Event, Events } from "../src/wire";
+import type { Event, Events, Status } from "../src/wire";
 import type { House, Script } from "./house";
 import { drawn, everyRow, rowOf, scroll } from "./log";
 import { Relay } from "./relay";
@@ -20,6 +20,11 @@ const ASKS: Script = {
 /** Works until there is a file of this name in its folder. */
 const WORKS: Script = {
   rules: [{ steps: [bash("until [ -e enough ]; do sleep 0.05; done")] }],
+};
+
+/** Asks the person when it is told to. */
+const ASKS_THE_PERSON: Script = {
+  rules: [{ steps: [bash("cmux send user --kind question 'Which one?'")] }],
 };
 
 const ROUNDS = 4;
@@ -61,24 +66,187 @@ for (const [name, path, fits] of [
 }
 
 test("every page can be opened while the daemon is away", async ({ house, sign }) => {
-  await house.project("shop");
+  const shop = await house.project("shop");
+  await house.agent(shop, "api");
+  await house.send("api", "This is **said**.", "--wait=60");
   const visit = await sign();
   const { page } = visit;
-  await page.getByText("No agents here.").waitFor();
+  await page.getByRole("link", { name: "api", exact: true }).waitFor();
   const loaded = () =>
     page.evaluate(() => performance.getEntriesByType("resource").map(({ name }) => name));
-  for (const code of ["agent-", "messages-", "activity-", "health-", "settings-"]) {
+  const pages = ["agent-", "messages-", "activity-", "health-", "settings-"];
+  for (const code of [...pages, "screen-", "canvas-", "markdown-body-"]) {
     await until(`${code} is loaded`, async () => {
       return (await loaded()).some((name) => name.includes(`/assets/${code}`));
     });
   }
-  await visit.outage();
-  await saysItIsBehind(page);
-  for (const name of ["Inbox", "Messages", "Activity", "Health", "Settings", "Fleet"]) {
+  const go = async (name: string) => {
     await page.getByRole("navigation").getByText(name, { exact: true }).click();
     await page.getByRole("heading", { name, exact: true }).waitFor();
-  }
+  };
+  await go("Messages");
+  const talk = page.getByRole("list", { name: "Conversations" }).getByRole("link");
+  await talk.filter({ hasText: "This is said." }).waitFor();
+  await visit.outage();
+  await saysItIsBehind(page);
+  await talk.filter({ hasText: "This is said." }).click();
+  await page.locator("strong", { hasText: "said" }).waitFor();
+  for (const name of ["Inbox", "Messages", "Activity", "Health", "Settings", "Fleet"])
+    await go(name);
+  await page.getByRole("link", { name: "api", exact: true }).click();
+  await page.locator(".xterm").waitFor();
   await visit.back();
+  await page.getByText("Live. It takes no keys.").waitFor();
+});
+
+for (const [code, path, name] of [
+  ["screen-", "agent", "The terminal"],
+  ["canvas-", "/health", "What draws the plots"],
+  ["health-", "/health", "This page"],
+] as const) {
+  test(`where ${name.toLowerCase()} could not be loaded it says so, and all else is there`, async ({
+    house,
+    browser,
+  }) => {
+    const shop = await house.project("shop");
+    const agent = await house.agent(shop, "api");
+    const visit = await Visit.stranger(browser, house);
+    visit.allow(/net::ERR_FAILED/);
+    const { page } = visit;
+    const isPart = `**/assets/${code}*`;
+    await page.route(isPart, (route) => route.abort());
+    await page.goto(await house.link());
+    await visit.go(path === "agent" ? `/agents/${agent.id}?tab=terminal` : path);
+    const note = page.getByRole("alert").filter({ hasText: `${name} could not be loaded` });
+    await note.waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.unroute(isPart);
+    await note.getByRole("button", { name: "Try again" }).click();
+    await note.waitFor({ state: "detached" });
+    const drawn = path === "agent" ? page.locator(".xterm") : page.locator("canvas");
+    await drawn.first().waitFor();
+    await visit.close();
+  });
+}
+
+test("a page that fails leaves everything else, and is shown when it is tried again", async ({
+  house,
+  sign,
+}) => {
+  const shop = await house.project("shop");
+  const agent = await house.agent(shop, "api");
+  await house.send("api", "Hello.", "--wait=60");
+  const visit = await sign({ path: "/settings" });
+  const { page } = visit;
+  // What a page is told that no cmux ever said.
+  await page.route("**/api/agents/*/history*", (route) => route.fulfill({ json: {} }));
+  visit.allow(/./);
+  await visit.go(`/agents/${agent.id}?tab=facts`);
+  const note = page.getByRole("alert").filter({ hasText: "This page has failed" });
+  await note.waitFor();
+  await page.getByRole("navigation").getByRole("link", { name: "Settings" }).waitFor();
+  await page.unroute("**/api/agents/*/history*");
+  await note.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("table").waitFor();
+});
+
+test("what could not be read while the daemon was away is read when it is back", async ({
+  house,
+  sign,
+}) => {
+  const shop = await house.project("shop");
+  const agent = await house.agent(shop, "api");
+  await house.send("api", "Hello.", "--wait=60");
+  await house.until("api", ({ phase, queue }) => phase === "idle" && queue === 0);
+  const visit = await sign({ path: `/agents/${agent.id}?tab=terminal` });
+  const { page } = visit;
+  await page.getByText("Live. It takes no keys.").waitFor();
+  const tab = (name: string) => page.getByRole("tab", { name }).click();
+  const place = (name: string) =>
+    page.getByRole("navigation").getByText(name, { exact: true }).click();
+  const says = (text: string | RegExp) => page.getByRole("main").getByText(text).first();
+  for (const [open, back] of [
+    [() => tab("Facts"), () => page.getByRole("table")],
+    [() => tab("Conversation"), () => says(/Hello/)],
+    [() => tab("Events"), () => page.getByRole("list", { name: /^Events of api/ })],
+    [() => place("Messages"), () => says(/Hello/)],
+    [() => place("Settings"), () => says("This one")],
+  ] as const) {
+    await visit.outage();
+    await saysItIsBehind(page);
+    await open();
+    await page.getByRole("main").getByRole("alert").first().waitFor();
+    await visit.back();
+    await back().waitFor();
+    await until("nothing is said to have failed", async () => {
+      return (await page.getByRole("main").getByRole("alert").count()) === 0;
+    });
+  }
+});
+
+test("what was missed is made up for, though it is in the log no more", async ({
+  house,
+  onTestFinished,
+}) => {
+  const shop = await house.project("shop");
+  await house.agent(shop, "api", ASKS_THE_PERSON);
+  const relay = await Relay.to(house.port);
+  onTestFinished(() => relay.close());
+  const browser = await openBrowser([relay.flag]);
+  onTestFinished(() => browser.close());
+  const visit = await Visit.sign(browser, house, { path: "/activity" });
+  const { page } = visit;
+  await drawn(page);
+  await visit.outage(() => relay.set("closed"));
+  await saysItIsBehind(page);
+  await house.send("api", "ask me", "--wait=60");
+  await until("the person was asked", async () => (await house.status()).mail.unread === 1);
+  await settles(house);
+  await house.project("mill");
+  const file = join(house.folder, "log.jsonl");
+  await until("all of it is archived", async () => {
+    return (await house.run(["audit", "archive", file, "--keep-days", "0"])).code === 0;
+  });
+  await visit.back(() => relay.set("open"));
+  const here = page.getByRole("navigation");
+  await here.getByRole("link", { name: "mill" }).waitFor();
+  await here.getByRole("link", { name: "Inbox 1 unread" }).waitFor();
+  await showsJust(page, () => house.events());
+  await house.project("later");
+  await showsJust(page, () => house.events());
+  const { length } = await house.events();
+  await page.getByText(`${length} event${length === 1 ? "" : "s"}`, { exact: true }).waitFor();
+  await here.getByRole("link", { name: "Inbox" }).click();
+  await page.getByText("Which one?").first().waitFor();
+  await visit.close();
+});
+
+test("a cmux that was updated offers its own page", async ({ house, sign }) => {
+  await house.project("shop");
+  const visit = await sign();
+  const { page } = visit;
+  await page.getByText("No agents here.").waitFor();
+  await page.route("**/api/status", async (route) => {
+    const answer = await route.fetch();
+    const status = (await answer.json()) as Status;
+    status.daemon.version = "99.0.0";
+    await route.fulfill({ json: status });
+  });
+  const offer = page.getByText("cmux was updated to 99.0.0.");
+  expect(await offer.count()).toBe(0);
+  await visit.outage();
+  await saysItIsBehind(page);
+  await visit.back();
+  await offer.waitFor();
+  await Promise.all([
+    page.waitForEvent("load"),
+    page.getByRole("button", { name: "Reload" }).click(),
+  ]);
+  await page.getByText("Live", { exact: true }).waitFor();
+  await page.getByText("99.0.0").waitFor();
+  expect(await offer.count()).toBe(0);
 });
 
 test("the fleet is as it has become while the daemon was away", async ({ house, sign }) => {

@@ -126,6 +126,69 @@ test("a browser is signed out from the settings of another", async ({ house, kno
   await here.page.getByText("By a link of cmux open").waitFor();
 });
 
+test("a tab that was put out goes on where it was, once its browser is let in again", async ({
+  house,
+  knock,
+}) => {
+  await house.project("shop");
+  const { page } = await knock();
+  await page.goto(await house.link());
+  await page.goto(house.address("/activity?kind=project."));
+  await page.getByText("Live", { exact: true }).waitFor();
+  const [session] = await sessions(house);
+  await house.run(["session", "close", session?.id ?? ""]);
+  await isOut(page);
+  await looks(page);
+  await isOut(page);
+  const other = await page.context().newPage();
+  await other.goto(await house.link());
+  await other.getByText("Live", { exact: true }).waitFor();
+  await looks(page);
+  await page.getByText("project.added").first().waitFor();
+  expect(page.url()).toBe(house.address("/activity?kind=project."));
+});
+
+test("who follows a shared link and knows the password comes to what was shared", async ({
+  house,
+  knock,
+}) => {
+  await house.project("shop");
+  const password = "as long as it takes";
+  const set = await house.run(["password", "set"], `${password}\n`);
+  expect(set.stderr).toBe("");
+  const shared = house.address("/activity?kind=project.");
+  const { page } = await knock();
+  const lets = async () => {
+    await page.getByRole("textbox", { name: "Password" }).fill(password);
+    await page.getByRole("button", { name: "Log in" }).click();
+    await page.getByText("Live", { exact: true }).waitFor();
+  };
+  await page.goto(shared);
+  await isOut(page);
+  await page.getByRole("link", { name: "Use a password instead" }).click();
+  await lets();
+  await page.getByText("project.added").first().waitFor();
+  expect(page.url()).toBe(shared);
+  for (const hostile of [
+    "//elsewhere.example/",
+    "/\\elsewhere.example",
+    "https://elsewhere.example",
+  ]) {
+    await page.goto(house.address(`/login?next=${encodeURIComponent(hostile)}`));
+    await lets();
+    expect(page.url()).toBe(house.address("/"));
+  }
+});
+
+/** Has the person come back to a tab. */
+function looks(page: Page): Promise<unknown> {
+  const answered = page.waitForResponse("**/api/whoami");
+  return Promise.all([
+    answered,
+    page.evaluate(() => document.dispatchEvent(new Event("visibilitychange"))),
+  ]);
+}
+
 /** Waits until a page says that it is out, and what to do. */
 async function isOut(page: Page): Promise<void> {
   await page.getByRole("heading", { name: "You are signed out" }).waitFor();

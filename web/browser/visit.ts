@@ -62,7 +62,8 @@ export class Visit {
   }
 
   private complain(text: string): void {
-    const isOutage = /net::ERR_(CONNECTION_(REFUSED|RESET)|EMPTY_RESPONSE)/.test(text);
+    const isOutage =
+      /net::ERR_(CONNECTION_(REFUSED|RESET)|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED)/.test(text);
     if (this.isAway && (isOutage || text.includes("WebSocket connection to"))) return;
     if (this.allowed.some((pattern) => pattern.test(text))) return;
     this.complaints.push(text);

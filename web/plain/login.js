@@ -1,6 +1,16 @@
 // Sends the password as JSON, which no page of another origin can, and says what came of it.
 const said = document.getElementById("said");
 
+// Returns the address on this origin that was asked for before the password was; the first page if there is none.
+// Whoever made the link to this page may have named any.
+const next = () => {
+  const first = new URL("/", location.origin);
+  const named = new URLSearchParams(location.search).get("next") ?? "/";
+  if (!named.startsWith("/") || !URL.canParse(named, first)) return first.href;
+  const place = new URL(named, first);
+  return place.origin === first.origin && place.pathname !== "/login" ? place.href : first.href;
+};
+
 document.getElementById("login").addEventListener("submit", async (event) => {
   event.preventDefault();
   said.textContent = "";
@@ -12,7 +22,7 @@ document.getElementById("login").addEventListener("submit", async (event) => {
       body: JSON.stringify({ password }),
     });
     if (answer.ok) {
-      location.replace("/");
+      location.replace(next());
     } else {
       said.textContent = (await answer.json()).detail;
     }

@@ -52,15 +52,16 @@ export async function request<T>(method: Method, path: string, asked: Asked = {}
   const init: RequestInit = { method, headers, credentials: "same-origin" };
   if (asked.body !== undefined) init.body = JSON.stringify(asked.body);
   if (asked.signal) init.signal = asked.signal;
-  const answer = await sent(address(path, asked.query), init);
+  const answer = await answered(fetch(address(path, asked.query), init));
   if (answer.status === 401) signedOut();
   if (!answer.ok) throw new ProblemError(await problemOf(answer));
-  return (answer.status === 204 ? undefined : await answer.json()) as T;
+  return (answer.status === 204 ? undefined : await answered(answer.json())) as T;
 }
 
-async function sent(path: string, init: RequestInit): Promise<Response> {
+/** Returns what is `awaited` of the daemon. If it goes away meanwhile, that is said in words. */
+async function answered<T>(awaited: Promise<T>): Promise<T> {
   try {
-    return await fetch(path, init);
+    return await awaited;
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new ProblemError({

@@ -12,8 +12,6 @@ import type {
   Messages,
   NewAgent,
   NewMessage,
-  NewProject,
-  Project,
   Sessions,
   Status,
   Vitals,
@@ -44,9 +42,6 @@ export async function showHealth(signal?: AbortSignal): Promise<Health> {
 
 export const showVitals = (signal?: AbortSignal) =>
   request<Vitals>("GET", "/api/vitals", { signal });
-
-export const addProject = (body: NewProject) => request<Project>("POST", "/api/projects", { body });
-export const removeProject = (id: string) => request<void>("DELETE", of("projects", id));
 
 export const showAgent = (id: string, signal?: AbortSignal) =>
   request<Agent>("GET", agent(id), { signal });

@@ -8,6 +8,7 @@ import { Skeleton } from "../shared/empty";
 import { GlobalKeys } from "./global-keys";
 import { Palette } from "./palette";
 import { Rail } from "./rail";
+import { SafeMode } from "./safe-mode";
 import { ShortcutSheet } from "./shortcut-sheet";
 import { SignedOut } from "./signed-out";
 import { StaleBanner } from "./stale-banner";
@@ -29,6 +30,7 @@ export function Layout() {
       </a>
       <Rail />
       <main id="page" tabIndex={-1} className="flex min-h-0 min-w-0 flex-1 flex-col outline-none">
+        <SafeMode />
         <div className="min-h-0 flex-1">
           <Outlet />
         </div>

@@ -2,8 +2,9 @@
 
 import { type Need, needs } from "../feed/needs";
 import { getFleet, onFleet } from "../feed/store";
+import { describeWait } from "../shared/describe";
 import { go } from "../shared/go";
-import { wantsNotifications } from "../shared/notify";
+import { noteBroken, wantsNotifications } from "../shared/notify";
 import { setTitleCount } from "../shared/title";
 
 /** What was known to be needed already; nothing before the first look. */
@@ -26,8 +27,8 @@ export function followNeeds(): void {
 
 function call(need: Need): void {
   if (!wantsNotifications() || document.hasFocus()) return;
-  const { title, body } = inWords(need);
-  const notification = new Notification(title, { body, tag: need.key, icon: "/icon.svg" });
+  const notification = notificationOf(need);
+  if (notification === null) return;
   notification.onclick = () => {
     window.focus();
     notification.close();
@@ -35,18 +36,23 @@ function call(need: Need): void {
   };
 }
 
+/** Returns a notification, which is shown by being made; nothing in a browser that makes none for a page. */
+function notificationOf(need: Need): Notification | null {
+  const { title, body } = inWords(need);
+  try {
+    return new Notification(title, { body, tag: need.key, icon: "/icon.svg" });
+  } catch {
+    noteBroken();
+    return null;
+  }
+}
+
 function inWords(need: Need): { title: string; body: string } {
   switch (need.what) {
     case "asking":
-      return {
-        title: `${need.agent.name} needs you`,
-        body: need.agent.reason ?? "A question is on its screen.",
-      };
+      return { title: `${need.agent.name} needs you`, body: describeWait(need.agent) };
     case "failed":
-      return {
-        title: `${need.agent.name} has failed`,
-        body: need.agent.reason ?? "It ended too often, and is left alone until you resume it.",
-      };
+      return { title: `${need.agent.name} has failed`, body: describeWait(need.agent) };
     case "question":
       return { title: `${need.letter.from} asks you something`, body: "It is in your inbox." };
   }

@@ -2,9 +2,9 @@
 
 import { Link } from "@tanstack/react-router";
 import { Folder, FolderX, type LucideIcon, Search } from "lucide-react";
-import { type ReactNode, useCallback } from "react";
-import { needs, needsPerson } from "../feed/needs";
-import type { FleetState } from "../feed/state";
+import type { ReactNode } from "react";
+import { needsPerson } from "../feed/needs";
+import { type FleetState, isTroubled } from "../feed/state";
 import { useFleet, useProjects, useUnreadCount } from "../feed/store";
 import { Count } from "../shared/badge";
 import { Kbd } from "../shared/kbd";
@@ -16,11 +16,6 @@ import { PLACES, type Place } from "./places";
 const ITEM =
   "flex h-8 items-center gap-2 rounded-md px-2 text-quiet hover:bg-hover hover:text-ink " +
   "data-[status=active]:bg-selected data-[status=active]:font-medium data-[status=active]:text-ink";
-
-/** Returns how many things need a person. */
-export function useNeedCount(): number {
-  return useFleet(useCallback((state: FleetState) => needs(state).length, []));
-}
 
 export function Rail() {
   const projects = useProjects();
@@ -97,6 +92,7 @@ function RailFace({
 export function PlaceCount({ to }: { to: Place["to"] }) {
   if (to === "/") return <NeedCount />;
   if (to === "/inbox") return <UnreadCount />;
+  if (to === "/health") return <TroubleDot />;
   return null;
 }
 
@@ -107,6 +103,15 @@ function NeedCount() {
 
 function UnreadCount() {
   return <Count value={useUnreadCount()} label="unread" tone="busy" />;
+}
+
+function TroubleDot() {
+  if (!useFleet(isTroubled)) return null;
+  return (
+    <span className="mx-1.5 inline-block size-2 rounded-full bg-failed">
+      <span className="sr-only">degraded</span>
+    </span>
+  );
 }
 
 function RailProject({ project }: { project: Project }) {

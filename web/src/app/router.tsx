@@ -1,40 +1,48 @@
 /** Every address of the dashboard. What a page is for is loaded when it is opened. */
 
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  Link,
-  lazyRouteComponent,
-} from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, Link } from "@tanstack/react-router";
 import { CircleHelp } from "lucide-react";
+import type { ComponentType } from "react";
 import { activitySearch } from "../features/activity/search";
 import { agentSearch } from "../features/agent/search";
 import { FleetPage } from "../features/fleet";
 import { fleetSearch } from "../features/fleet/search";
 import { inboxSearch, messagesSearch } from "../features/messages/search";
-import { Empty, ErrorNote } from "../shared/empty";
+import { Empty } from "../shared/empty";
 import { Page } from "../shared/page";
+import { Loaded, Part } from "../shared/part";
 import { Layout } from "./layout";
+import { PageFailed } from "./page-failed";
+
+/** Returns a page that is loaded when it is opened: before the one that it follows goes, if it can be. */
+function page(load: () => Promise<ComponentType>) {
+  const wanted = new Part(load);
+  const loaded = () => (
+    <Loaded part={wanted} name="This page" meanwhile={null}>
+      {(Shown) => <Shown />}
+    </Loaded>
+  );
+  return Object.assign(loaded, { preload: wanted.load });
+}
 
 const PAGES = {
-  agentPage: lazyRouteComponent(() => import("../features/agent"), "AgentPage"),
-  messagesPage: lazyRouteComponent(() => import("../features/messages"), "MessagesPage"),
-  inboxPage: lazyRouteComponent(() => import("../features/messages"), "InboxPage"),
-  activityPage: lazyRouteComponent(() => import("../features/activity"), "ActivityPage"),
-  healthPage: lazyRouteComponent(() => import("../features/health"), "HealthPage"),
-  settingsPage: lazyRouteComponent(() => import("../features/settings"), "SettingsPage"),
+  agentPage: page(async () => (await import("../features/agent")).AgentPage),
+  messagesPage: page(async () => (await import("../features/messages")).MessagesPage),
+  inboxPage: page(async () => (await import("../features/messages")).InboxPage),
+  activityPage: page(async () => (await import("../features/activity")).ActivityPage),
+  healthPage: page(async () => (await import("../features/health")).HealthPage),
+  settingsPage: page(async () => (await import("../features/settings")).SettingsPage),
 };
 
 /** Loads what the other pages are made of, so that they can be opened while the daemon is away. */
-export function loadPages(): void {
-  for (const page of Object.values(PAGES)) page.preload?.()?.catch(() => {});
+export async function loadPages(): Promise<void> {
+  await Promise.all(Object.values(PAGES).map(({ preload }) => preload()));
 }
 
 const root = createRootRoute({
   component: Layout,
   notFoundComponent: NotFound,
-  errorComponent: ({ error, reset }) => <ErrorNote error={error} onRetry={reset} />,
+  errorComponent: PageFailed,
 });
 
 const fleet = createRoute({
@@ -94,6 +102,8 @@ const settings = createRoute({
 export const router = createRouter({
   routeTree: root.addChildren([fleet, project, agent, messages, inbox, activity, health, settings]),
   defaultPreload: "intent",
+  // A page that fails takes nothing else with it.
+  defaultErrorComponent: PageFailed,
   scrollRestoration: true,
 });
 

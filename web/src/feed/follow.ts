@@ -9,9 +9,9 @@ import {
   socketAddress,
   whoAmI,
 } from "../api/routes";
-import type { Agent, Event, Message, Status } from "../wire";
-import { getLive, setLive } from "./live";
-import { reduce, type Want, withLooked, without, withRead, withStatus } from "./reduce";
+import type { Agent, Event, Status } from "../wire";
+import { getLive, onLive, setLive } from "./live";
+import { reduce, type Want, withLooked, without, withStatus } from "./reduce";
 import { refetching } from "./refetch";
 import { follow, type Heard, type Socket, type Wire } from "./socket";
 import { begun, type FleetState } from "./state";
@@ -25,17 +25,31 @@ const STATUS = "status";
 let socket: Socket | null = null;
 let knownAt = Date.now();
 let isBeginning = false;
-/** Whether what is begun with is of another log than what was shown. */
+let wasLost = false;
+/** Whether what is begun with does not go on from what was shown. */
 let isAnew = false;
 
 /** Begins to follow the daemon, for as long as the page is open. */
 export function startFeed(): void {
   whenSignedOut(signOut);
+  onLive(refetch.again);
   addEventListener("online", () => socket?.nudge());
   document.addEventListener("visibilitychange", () => {
-    if (document.visibilityState === "visible") socket?.nudge();
+    if (document.visibilityState !== "visible") return;
+    if (getLive().is === "signed-out") void comeBack();
+    else socket?.nudge();
   });
   void begin();
+}
+
+/** Loads the page again, at its address, if this browser was let in meanwhile. */
+async function comeBack(): Promise<void> {
+  try {
+    await whoAmI();
+    location.reload();
+  } catch {
+    // It is still out, or nobody answers: what to do about it is on the page.
+  }
 }
 
 /** Shows that this browser is out, and stops asking. */
@@ -89,25 +103,24 @@ const heard: Heard = {
     setLive({ is: "behind" });
     void begin();
   },
-  archived(through) {
-    tell({ what: "archived", through });
-    refetch.want(STATUS);
-  },
   live(state) {
     switch (state) {
       case "live":
         flush();
         setLive({ is: "live" });
+        // It may be another daemon, of another version or in safe mode, of which the log does not tell.
+        if (wasLost) refetch.want(STATUS);
+        wasLost = false;
         return;
       case "behind":
         setLive({ is: "behind" });
         return;
       case "lost":
         flush();
-        if (getLive().is === "live" || getLive().is === "behind") {
-          if (getFleet()?.vital == null) knownAt = Date.now();
-          setLive({ is: "reconnecting", knownAt });
-        }
+        wasLost = true;
+        if (getLive().is === "reconnecting") return;
+        if (getFleet()?.vital == null) knownAt = Date.now();
+        setLive({ is: "reconnecting", knownAt });
         return;
     }
   },
@@ -125,6 +138,7 @@ const world = {
     return () => clearTimeout(timer);
   },
   random: Math.random,
+  now: Date.now,
 };
 
 /** Events that came since the last frame. */
@@ -160,6 +174,10 @@ function flush(): void {
   knownAt = Date.now();
   setFleet(state);
   tell({ what: "events", events });
+  wantAll(wants);
+}
+
+function wantAll(wants: ReadonlyArray<Want>): void {
   for (const want of wants) refetch.want(want.what === "agent" ? want.id : STATUS);
 }
 
@@ -171,7 +189,10 @@ const refetch = refetching(async (key) => {
 /** Takes from a status what the log does not tell. Events that are in it already change nothing for long. */
 function setKnown(status: Status): void {
   const state = getFleet();
-  if (state !== null) setFleet(withStatus(state, status));
+  if (state === null) return;
+  const { state: next, wants } = withStatus(state, status);
+  setFleet(next);
+  wantAll(wants);
 }
 
 async function look(id: string): Promise<void> {
@@ -182,9 +203,9 @@ async function look(id: string): Promise<void> {
     const state = getFleet();
     if (state !== null) setFleet(withLooked(state, agent));
   } catch (error) {
+    if (!(error instanceof ProblemError && error.status === 404)) throw error;
     const state = getFleet();
-    const isGone = error instanceof ProblemError && error.status === 404;
-    if (isGone && state !== null) setFleet(without(state, id));
+    if (state !== null) setFleet(without(state, id));
   }
 }
 
@@ -201,10 +222,4 @@ export async function forgetAgent(id: string): Promise<void> {
     const state = getFleet();
     if (state !== null) setFleet(without(state, id));
   });
-}
-
-/** Shows that a message was read, before the log tells of it. */
-export function learnRead(message: Message): void {
-  const state = getFleet();
-  if (state !== null) setFleet(withRead(state, message));
 }

@@ -1,6 +1,7 @@
 /** Whether what is on screen is how things are. */
 
-import { useSyncExternalStore } from "react";
+import { useEffect, useRef, useSyncExternalStore } from "react";
+import { callAll } from "./listeners";
 
 export type Live =
   /** Nothing is known yet. */
@@ -25,7 +26,25 @@ export function setLive(next: Live): void {
   if (live.is === "signed-out") return;
   if (next.is === live.is && next.is !== "reconnecting") return;
   live = next;
-  for (const listener of listeners) listener();
+  callAll(listeners);
+}
+
+/** Has `then` called whenever what is shown has become how things are. Returns how to end that. */
+export function onLive(then: () => void): () => void {
+  let wasLive = live.is === "live";
+  return subscribe(() => {
+    const isLive = live.is === "live";
+    const hasBecome = isLive && !wasLive;
+    wasLive = isLive;
+    if (hasBecome) then();
+  });
+}
+
+/** Has `then` called whenever what is shown has become how things are, for as long as a component is there. */
+export function useOnLive(then: () => void): void {
+  const latest = useRef(then);
+  latest.current = then;
+  useEffect(() => onLive(() => latest.current()), []);
 }
 
 function subscribe(listener: () => void): () => void {

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import type { Agent, Event } from "../wire";
+import type { Agent, Event, Project } from "../wire";
 import { needs } from "./needs";
-import { reduce, type Want, withLooked, withRead, withStatus } from "./reduce";
+import { reduce, type Want, withLooked, withStatus } from "./reduce";
 import { AT, agent, event, LATER, message, status } from "./samples";
-import { begun, type FleetState, unreadCount, waiting } from "./state";
+import { begun, type FleetState, unreadCount } from "./state";
 
 const START = begun(status(), []);
 const LOOK: Want[] = [{ what: "agent", id: "agt_1" }];
@@ -65,7 +65,7 @@ test("an agent that is gone is not asked for, and no late answer brings it back"
   expect(reduce(state, all).wants).toEqual([{ what: "agent", id: "agt_2" }]);
   expect(withLooked(state, agent()).agents.size).toBe(0);
   const older = status({ agents: [agent(), agent({ id: "agt_2" })] });
-  expect([...withStatus(state, older).agents.keys()]).toEqual(["agt_2"]);
+  expect([...withStatus(state, older).state.agents.keys()]).toEqual(["agt_2"]);
 });
 
 test("mail to the person is unread until it is read", () => {
@@ -77,7 +77,6 @@ test("mail to the person is unread until it is read", () => {
   expect(needs(arrived).map((need) => need.what)).toEqual(["question"]);
   const read = reduce(arrived, event("message.read", { message: "msg_1" }, { id: 13 })).state;
   expect(unreadCount(read)).toBe(0);
-  expect(unreadCount(withRead(arrived, message({ read_at: LATER })))).toBe(0);
 });
 
 test("what was unread before and is not known in detail is counted", () => {
@@ -122,6 +121,113 @@ test("an answer that was overtaken by the log keeps the later phase", () => {
   expect(newer?.phase).toBe("busy");
 });
 
+const [SHOP] = status().projects;
+if (SHOP === undefined) throw new Error("there is one");
+const BLOG = { ...SHOP, id: "blog-2", name: "blog" };
+
+/** What is known after the log has told of 20 events: `agt_1` is busy and paused, `agt_0` and `blog-2` are gone. */
+const KNOWN = [
+  event("agent.phase", { to: "busy" }, { id: 15 }),
+  event("agent.asked", { intent: "pause" }, { id: 16 }),
+  event("agent.removed", {}, { id: 17, agent: "agt_0" }),
+  event("project.removed", {}, { id: 18, agent: null, project: "blog-2" }),
+  event("project.added", { name: "new" }, { id: 20, agent: null, project: "new-3" }),
+].reduce(
+  (state, happened) => reduce(state, happened).state,
+  begun(status({ agents: [agent(), agent({ id: "agt_0" })], projects: [SHOP, BLOG] }), []),
+);
+const FROM_LOG = {
+  intent: "pause",
+  phase: "busy",
+  since: LATER,
+  reason: null,
+} satisfies Partial<Agent>;
+const ALL = [agent(), agent({ id: "agt_0" }), agent({ id: "agt_9" })];
+const STATUS: Want[] = [{ what: "status" }];
+
+/** A status, and what is left of it once it is taken. */
+type Row = {
+  name: string;
+  head: number;
+  agents: Agent[];
+  projects: Project[];
+  left: { agents: Record<string, Partial<Agent>>; projects: string[]; wants: Want[] };
+};
+
+test.each<Row>([
+  {
+    name: "an older one brings who is not known, undoes nothing, and is asked for again",
+    head: 19,
+    agents: ALL,
+    projects: [SHOP, BLOG],
+    left: { agents: { agt_1: FROM_LOG, agt_9: {} }, projects: ["shop-1", "new-3"], wants: STATUS },
+  },
+  {
+    name: "an older one takes nobody away",
+    head: 12,
+    agents: [],
+    projects: [],
+    left: { agents: { agt_1: FROM_LOG }, projects: ["shop-1", "new-3"], wants: STATUS },
+  },
+  {
+    name: "one as new as the log is taken, but for who is gone",
+    head: 20,
+    agents: [agent({ phase: "asking", since: LATER }), agent({ id: "agt_0" })],
+    projects: [BLOG],
+    left: { agents: { agt_1: { phase: "asking", since: LATER } }, projects: ["blog-2"], wants: [] },
+  },
+  {
+    name: "a newer one without an agent and a project takes them away",
+    head: 25,
+    agents: [],
+    projects: [SHOP],
+    left: { agents: {}, projects: ["shop-1"], wants: [] },
+  },
+  {
+    name: "a newer one keeps a phase that is later than its own",
+    head: 25,
+    agents: [agent({ pid: 99 })],
+    projects: [SHOP],
+    left: {
+      agents: { agt_1: { pid: 99, phase: "busy", since: LATER } },
+      projects: ["shop-1"],
+      wants: [],
+    },
+  },
+])("of a status, $name", ({ head, agents, projects, left }) => {
+  const store = { ...status().store, head, bytes: 7 };
+  const told = status({ store, agents, projects });
+  const { state, wants } = withStatus(KNOWN, told);
+  const expected = Object.entries(left.agents).map(([id, change]) => agent({ id, ...change }));
+  expect([...state.agents.values()].sort(byId)).toEqual(expected);
+  expect([...state.projects.keys()].sort()).toEqual([...left.projects].sort());
+  expect(wants).toEqual(left.wants);
+  expect(state.head).toBe(20);
+  expect(state.store.bytes).toBe(7);
+});
+
+test.each([
+  ["another log", "log_2"],
+  ["a store that cannot be read", null],
+])("of a status of %s, only how cmux itself is, is taken", (_, log) => {
+  const store = { ...status().store, log, head: 99 };
+  const daemon = { ...status().daemon, pid: 2 };
+  const { state, wants } = withStatus(KNOWN, status({ store, daemon, agents: [], projects: [] }));
+  expect(state).toEqual({ ...KNOWN, store, daemon });
+  expect(wants).toEqual([]);
+});
+
+test("a project that is added again where it was is shown again", () => {
+  const again = event("project.added", { name: "blog" }, { id: 21, project: "blog-2" });
+  const { state } = reduce(KNOWN, again);
+  for (const projects of [[], [SHOP, BLOG]]) {
+    const { projects: shown } = withStatus(state, status({ projects })).state;
+    expect([...shown.keys()].sort()).toEqual(["blog-2", "new-3", "shop-1"]);
+  }
+});
+
+const byId = (one: { id: string }, other: { id: string }) => one.id.localeCompare(other.id);
+
 test("who asks or has failed needs a person, unless they are stopped", () => {
   const named = (id: string, change: Partial<Agent>): Agent => agent({ id, ...change });
   const agents = [
@@ -132,5 +238,4 @@ test("who asks or has failed needs a person, unless they are stopped", () => {
   ];
   const state: FleetState = begun(status({ agents }), []);
   expect(needs(state).map((need) => need.what)).toEqual(["asking", "failed"]);
-  expect(waiting(state)).toBe(2);
 });

@@ -1,6 +1,6 @@
 /** What each event changes. Pure: the same state and event give the same state. */
 
-import type { Agent, Event, Message, Project, Status } from "../wire";
+import type { Agent, Event, Project, Status } from "../wire";
 import { type Data, fields, isIntent, isMessageKind, isPhase, number, text, usage } from "./data";
 import { begun, type FleetState, type Letter } from "./state";
 
@@ -141,7 +141,7 @@ function ofProject(state: FleetState, event: Event, data: Data): FleetState {
     case "project.removed": {
       const projects = new Map(state.projects);
       projects.delete(id);
-      return { ...state, projects };
+      return { ...state, projects, gone: new Set(state.gone).add(id) };
     }
     case "project.missing":
       return known ? withProject(state, { ...known, missing_since: event.at }) : state;
@@ -167,10 +167,14 @@ function withProject(state: FleetState, project: Project): FleetState {
  */
 export function withLooked(state: FleetState, looked: Agent): FleetState {
   if (state.gone.has(looked.id)) return state;
-  const known = state.agents.get(looked.id);
-  if (known === undefined || known.since <= looked.since) return withAgent(state, looked);
+  return withAgent(state, later(state.agents.get(looked.id), looked));
+}
+
+/** Returns an agent as it was looked at, in the phase that is known of it if that is a later one. */
+function later(known: Agent | undefined, looked: Agent): Agent {
+  if (known === undefined || known.since <= looked.since) return looked;
   const { phase, since, reason } = known;
-  return withAgent(state, { ...looked, phase, since, reason });
+  return { ...looked, phase, since, reason };
 }
 
 function withAgent(state: FleetState, agent: Agent): FleetState {
@@ -185,16 +189,24 @@ export function without(state: FleetState, id: string): FleetState {
   return { ...state, agents, gone: new Set(state.gone).add(id) };
 }
 
-/** Returns the state with what a status tells and the log does not. It may be older than the log is here. */
-export function withStatus(state: FleetState, status: Status): FleetState {
-  const { daemon, store, projects, agents } = begun(status, []);
-  const known = new Map([...agents].filter(([id]) => !state.gone.has(id)));
-  return { ...state, daemon, store, projects, agents: known };
-}
-
-/** Returns the state with a message that the person has read, before the log tells of it. */
-export function withRead(state: FleetState, message: Message): FleetState {
-  return message.read_at === null || !state.unread.has(message.id)
-    ? state
-    : read(state, message.id);
+/**
+ * Returns the state with what a status tells and the log does not. One that is older than the log is here brings
+ * what is not known yet, undoes nothing, and is asked for again. One of another log, or of a store that cannot be
+ * read, tells only how cmux itself is.
+ */
+export function withStatus(state: FleetState, status: Status): Reduced {
+  const { daemon, store, log, head, projects, agents } = begun(status, []);
+  const next = { ...state, daemon, store };
+  if (log !== state.log) return { state: next, wants: [] };
+  const isHere = ([id]: [string, unknown]) => !state.gone.has(id);
+  if (head < state.head) {
+    next.agents = new Map([...[...agents].filter(isHere), ...state.agents]);
+    next.projects = new Map([...[...projects].filter(isHere), ...state.projects]);
+    return { state: next, wants: [{ what: "status" }] };
+  }
+  // What is gone here may be so before the log tells of it.
+  next.agents = new Map(
+    [...agents].filter(isHere).map(([id, agent]) => [id, later(state.agents.get(id), agent)]),
+  );
+  return { state: { ...next, projects }, wants: [] };
 }

@@ -89,14 +89,43 @@ test("another log ends it, and is told", () => {
   expect(table.waits()).toBeNull();
 });
 
-test("what was archived is told, and not waited for", () => {
+test("a log with a gap ends it, and is told", () => {
   const table = stage();
   table.say({ kind: "hello", log: "log_1", head: 20 });
-  table.say({ kind: "archived", through: 20 });
-  expect(table.heard).toEqual(["behind", "archived 20", "live"]);
-  table.say(numbered(15));
-  table.say(numbered(21));
-  expect(table.heard.slice(3)).toEqual(["event 21"]);
+  table.say({ kind: "archived", through: 15 });
+  table.say(numbered(16));
+  expect(table.heard).toEqual(["behind", "reset"]);
+  expect(table.closed()).toBe(true);
+  expect(table.waits()).toBeNull();
+});
+
+test.each([
+  { silent: 7_000, opened: 1, heard: ["live"] },
+  { silent: 7_001, opened: 2, heard: ["live", "lost"] },
+  { silent: 8 * 3_600_000, opened: 2, heard: ["live", "lost"] },
+])("a nudge after $silent ms of silence", ({ silent, opened, heard }) => {
+  const table = stage();
+  table.sleep(60_000);
+  table.say({ kind: "hello", log: "log_1", head: 10 });
+  table.sleep(silent);
+  table.socket.nudge();
+  expect(table.opened.length).toBe(opened);
+  expect(table.heard).toEqual(heard);
+  // It waits for a word now, and for no other try.
+  expect(table.waits()).toBe(20_000);
+});
+
+test("what a dropped connection still says is not heard", () => {
+  const table = stage();
+  const before = table.wire();
+  table.sleep(10_000);
+  table.socket.nudge();
+  expect(before?.isClosed).toBe(true);
+  before?.onmessage?.({ data: JSON.stringify(numbered(11)) });
+  before?.onclose?.({ code: 1006 });
+  expect(table.heard).toEqual(["lost"]);
+  table.say({ kind: "hello", log: "log_1", head: 10 });
+  expect(table.heard).toEqual(["lost", "live"]);
 });
 
 test("who is not let in any more does not come back", () => {
@@ -144,12 +173,12 @@ function stage() {
   const heard: string[] = [];
   const opened: string[] = [];
   let wire: (Wire & { isClosed: boolean }) | null = null;
+  let time = 1_000;
   let timer: { ms: number; then: () => void } | null = null;
   const listener: Heard = {
     event: ({ id }) => heard.push(`event ${id}`),
     vitals: () => heard.push("vitals"),
     reset: () => heard.push("reset"),
-    archived: (through) => heard.push(`archived ${through}`),
     live: (state) => heard.push(state),
     barred: () => heard.push("barred"),
     refused: () => heard.push("refused"),
@@ -176,6 +205,7 @@ function stage() {
       };
     },
     random: () => 1,
+    now: () => time,
   };
   const socket = follow({ since: 10, log: "log_1" }, listener, world);
   return {
@@ -184,6 +214,11 @@ function stage() {
     opened,
     say: (said: Event | Notice) => wire?.onmessage?.({ data: JSON.stringify(said) }),
     drop: (code: number) => wire?.onclose?.({ code }),
+    wire: () => wire,
+    /** Has time pass without anything being done. */
+    sleep(ms: number) {
+      time += ms;
+    },
     waits: () => timer?.ms ?? null,
     closed: () => wire?.isClosed ?? false,
     pass() {

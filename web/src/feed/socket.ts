@@ -2,7 +2,8 @@
  * The one WebSocket: it is opened again whenever it is lost, and goes on after the newest event that came.
  *
  * Its whole state is that event's id and the log that it is of. So nothing is missing or comes twice,
- * whatever happens in between; only another log makes it begin anew, which is told to whoever listens.
+ * whatever happens in between; only another log, or a gap in it, makes it begin anew, which is told to whoever
+ * listens.
  */
 
 import type { Event, Notice } from "../wire";
@@ -14,10 +15,11 @@ export type VitalsNotice = Extract<Notice, { kind: "vitals" }>;
 export type Heard = {
   event(event: Event): void;
   vitals(notice: VitalsNotice): void;
-  /** The log is another one: all that is known is to be dropped. Nothing more is said by this socket. */
+  /**
+   * The log is another one, or has lost events to an archive before they came here: all that is known is to be
+   * dropped. Nothing more is said by this socket.
+   */
   reset(): void;
-  /** Events up to `through` were moved out of the log before they came here. */
-  archived(through: number): void;
   live(state: "live" | "behind" | "lost"): void;
   /** This browser is not let in any more. */
   barred(): void;
@@ -40,6 +42,8 @@ export type World = {
   /** Calls `then` after a time, unless what is returned is called before. */
   later(ms: number, then: () => void): () => void;
   random(): number;
+  /** Returns the time in milliseconds. It goes on while the machine sleeps. */
+  now(): number;
 };
 
 /** The close code by which the daemon says that the browser is not let in any more. */
@@ -51,11 +55,13 @@ const RETRY_MAX_MS = 10_000;
 /** After this much silence a connection is dead: vitals come every five seconds. */
 const SILENCE_MAX_MS = 20_000;
 
+/** The same where there is a reason to doubt it, such as a laptop that was opened. */
+const DOUBT_MS = 7_000;
+
 export type Socket = {
-  /** Connects at once if it waits to do so. */
+  /** Connects at once if it waits to do so, or if so little was heard that the connection may be dead. */
   nudge(): void;
   stop(): void;
-  place(): Place;
 };
 
 /** Follows the log from `place` on, until it is stopped. */
@@ -65,15 +71,16 @@ export function follow(place: Place, heard: Heard, world: World): Socket {
   return {
     nudge: () => following.nudge(),
     stop: () => following.stop(),
-    place: () => following.place,
   };
 }
 
 class Following {
-  place: Place;
+  private place: Place;
   private readonly heard: Heard;
   private readonly world: World;
   private wire: Wire | null = null;
+  /** When something was heard last, or the connection was begun. */
+  private heardAt = 0;
   private failures = 0;
   /** How long to wait before the next try, if the daemon has said it. */
   private retryMs: number | null = null;
@@ -108,6 +115,8 @@ class Following {
   }
 
   nudge(): void {
+    const isSilent = this.wire !== null && this.world.now() - this.heardAt > DOUBT_MS;
+    if (isSilent) this.drop();
     if (this.cancelRetry === null) return;
     this.cancelRetry();
     this.connect();
@@ -136,13 +145,9 @@ class Following {
         this.heard.live(this.behindUntil === null ? "live" : "behind");
         return;
       case "reset":
+      case "archived":
         this.stop();
         this.heard.reset();
-        return;
-      case "archived":
-        this.place = { ...this.place, since: Math.max(this.place.since, said.through) };
-        this.heard.archived(said.through);
-        this.caughtUp();
         return;
       case "lagged":
         // It goes on after what has come, which may be before what was sent.
@@ -172,12 +177,16 @@ class Following {
 
   /** Takes the connection for dead unless something is heard in time. */
   private listen(): void {
+    this.heardAt = this.world.now();
     this.cancelSilence?.();
-    this.cancelSilence = this.world.later(SILENCE_MAX_MS, () => {
-      const wire = this.wire;
-      this.lost(0, true);
-      wire?.close();
-    });
+    this.cancelSilence = this.world.later(SILENCE_MAX_MS, () => this.drop());
+  }
+
+  /** Gives a dead connection up. It may take long until the browser notices by itself. */
+  private drop(): void {
+    const wire = this.wire;
+    this.lost(0, true);
+    wire?.close();
   }
 
   private lost(code: number, greeted: boolean): void {

@@ -31,7 +31,7 @@ export type FleetState = {
   store: StoreStatus;
   projects: ReadonlyMap<string, Project>;
   agents: ReadonlyMap<string, Agent>;
-  /** Agents that were forgotten since. An answer may still tell of one, and none is asked for any more. */
+  /** Agents and projects that were forgotten since. An answer may still tell of one; no such agent is asked for. */
   gone: ReadonlySet<string>;
   /** What the person has not read, oldest first. */
   unread: ReadonlyMap<string, Letter>;
@@ -65,11 +65,11 @@ function letterOf(message: Message): Letter {
   return { id, thread, project, from, kind, at: created_at };
 }
 
-/** Returns how many messages wait for agents. */
-export function waiting(state: FleetState): number {
-  let sum = 0;
-  for (const agent of state.agents.values()) sum += agent.queue;
-  return sum;
+/** Returns whether cmux itself does not do all that it is there for. */
+export function isTroubled({ daemon, store, health }: FleetState): boolean {
+  // The status tells of the store as it was; the health is told every few seconds.
+  const condition = health?.status ?? store.status;
+  return daemon.safe_mode !== null || condition === "degraded";
 }
 
 /** Returns how many messages the person has not read. */

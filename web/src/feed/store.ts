@@ -2,7 +2,8 @@
 
 import { useCallback, useEffect, useRef, useSyncExternalStore } from "react";
 import type { Agent, Event, Project } from "../wire";
-import { type FleetState, unreadCount, waiting } from "./state";
+import { callAll } from "./listeners";
+import { type FleetState, unreadCount } from "./state";
 
 let fleet: FleetState | null = null;
 const listeners = new Set<() => void>();
@@ -10,10 +11,8 @@ const listeners = new Set<() => void>();
 /** What happened to the stream of events, for those who show it itself. */
 export type News =
   | { what: "events"; events: ReadonlyArray<Event> }
-  /** Everything begins anew: another log, or a restored store. */
-  | { what: "reset" }
-  /** Events up to `through` are not in the log any more. */
-  | { what: "archived"; through: number };
+  /** Everything begins anew: another log, a restored store, or events that were archived before they came here. */
+  | { what: "reset" };
 
 const readers = new Set<(news: News) => void>();
 
@@ -25,7 +24,7 @@ export function getFleet(): FleetState | null {
 export function setFleet(next: FleetState | null): void {
   if (next === fleet) return;
   fleet = next;
-  for (const listener of listeners) listener();
+  callAll(listeners);
 }
 
 /** Has `listener` called after every change. Returns how to end that. */
@@ -36,7 +35,7 @@ export function onFleet(listener: () => void): () => void {
 
 /** Tells those who show the stream itself. */
 export function tell(news: News): void {
-  for (const reader of readers) reader(news);
+  callAll(readers, news);
 }
 
 /** Has `reader` called with the events as they come. Returns how to end that. */
@@ -117,9 +116,4 @@ export function useProjects(): Project[] {
 /** Returns how many messages the person has not read. */
 export function useUnreadCount(): number {
   return useFleet(unreadCount);
-}
-
-/** Returns how many messages wait for agents. */
-export function useWaitingCount(): number {
-  return useFleet(waiting);
 }

@@ -45,7 +45,7 @@ export function ActivityPage() {
   return (
     <Page
       title="Activity"
-      detail={isFiltered ? <FoundCount matching={matching} /> : <EventCount />}
+      detail={isFiltered ? <FoundCount matching={matching} /> : <EventCount first={whole.first} />}
       bar={<Filters search={search} onChange={set} />}
     >
       {rows.error !== null && (
@@ -96,10 +96,10 @@ const NO_FILTER: ActivitySearch = {
   q: undefined,
 };
 
-/** How many events there are. */
-function EventCount() {
+/** How many events the log has. Those that were archived are not in it. */
+function EventCount({ first }: { first: number | null }) {
   const head = useFleet((state) => state.head);
-  return counted(head, "event");
+  return first === null ? null : counted(Math.max(0, head - first + 1), "event");
 }
 
 function FoundCount({ matching }: { matching: Matching }) {

@@ -121,8 +121,6 @@ function useLooking(wanted: Filter, isWanted: boolean) {
       case "reset":
         begin();
         return;
-      case "archived":
-        return;
     }
   });
   return { state, latest, look };

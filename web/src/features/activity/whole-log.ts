@@ -2,13 +2,17 @@
 
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { listEvents } from "../../api/routes";
+import { fields, number } from "../../feed/data";
 import { getFleet, useNews } from "../../feed/store";
+import type { Event } from "../../wire";
 import { idsOf, PAGE_SIZE, PageCache, pagesOf } from "./page-cache";
 import { pageLoader } from "./page-loader";
 import type { Rows } from "./rows";
 import { SPAN_MAX, type Span, spanOf } from "./window";
 
 export type WholeLog = Rows & {
+  /** The oldest event that the log has, once that is known. */
+  first: number | null;
   /** Shows an older or a newer stretch, where the log is too long to be laid out at once. */
   older: (() => void) | null;
   newer: (() => void) | null;
@@ -29,6 +33,7 @@ export function useWholeLog(at: number | undefined, isWanted: boolean): WholeLog
     const around = (id: number | undefined) => () =>
       setSpan(spanOf(first ?? span.first, head(), id));
     return {
+      first,
       count: Math.max(0, span.last - span.first + 1),
       find: (index) => cache.current.find(span.first + index),
       idOf: (index) => span.first + index,
@@ -63,19 +68,21 @@ function useSpan(cache: PageCache, at: number | undefined, isWanted: boolean) {
   useEffect(() => {
     if (isWanted && first === null) begin();
   }, [isWanted, first, begin]);
+  const lose = (through: number) => {
+    if (first === null || through < first) return;
+    setFirst(through + 1);
+    setSpan((old) => ({ ...old, first: Math.max(old.first, through + 1) }));
+  };
   useNews((news) => {
     switch (news.what) {
       case "events":
         cache.append(news.events);
         setSpan((old) => grown(old, news.events[0]?.id ?? 0, news.events.at(-1)?.id ?? 0));
+        lose(archivedThrough(news.events));
         return;
       case "reset":
         cache.clear();
         setFirst(null);
-        return;
-      case "archived":
-        setFirst(news.through + 1);
-        setSpan((old) => ({ ...old, first: Math.max(old.first, news.through + 1) }));
         return;
     }
   });
@@ -118,6 +125,12 @@ function usePages(cache: PageCache, span: Span) {
     [load],
   );
   return { load, see, version, error };
+}
+
+/** Returns up to where the log was archived by one of these events; 0 if it was not. */
+export function archivedThrough(events: ReadonlyArray<Event>): number {
+  const told = events.filter(({ kind }) => kind === "log.archived");
+  return Math.max(0, ...told.map(({ data }) => number(fields(data), "through") ?? 0));
 }
 
 /** Returns the stretch with new events, if it went up to them. It may get somewhat longer than it began. */

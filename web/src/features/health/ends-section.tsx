@@ -79,8 +79,6 @@ function useEnds(): { events: Event[]; isPending: boolean } {
         setSince([]);
         for (const query of queries) void query.refetch();
         return;
-      case "archived":
-        return;
     }
   });
   const told = queries.flatMap(({ data }) => data?.events ?? []);

@@ -1,12 +1,14 @@
 /** How cmux was in the last hour, as small plots. */
 
-import { lazy, Suspense, useMemo, useState } from "react";
+import { type ComponentProps, useMemo, useState } from "react";
 import { ErrorNote, Skeleton } from "../../shared/empty";
 import { bytes, clock, duration } from "../../shared/format";
+import { PartNote, part, usePart } from "../../shared/part";
+import type Canvas from "./canvas";
 import { isEmpty, lastOf, PLOTS, type Plotted, type Series, seriesOf, summaryOf } from "./series";
 import type { VitalSigns } from "./use-vitals";
 
-const Canvas = lazy(() => import("./canvas"));
+const canvas = part(() => import("./canvas"));
 
 export function Plots({ vitals }: { vitals: VitalSigns }) {
   if (vitals.isUntold && vitals.samples.length === 0) {
@@ -23,11 +25,14 @@ export function Plots({ vitals }: { vitals: VitalSigns }) {
     );
   }
   return (
-    <div className="grid grid-cols-1 gap-4 rail:grid-cols-2 min-[100rem]:grid-cols-4">
-      {PLOTS.map((plotted) => (
-        <Plot key={plotted.id} plotted={plotted} vitals={vitals} />
-      ))}
-    </div>
+    <>
+      <PartNote part={canvas} name="What draws the plots" />
+      <div className="grid grid-cols-1 gap-4 rail:grid-cols-2 min-[100rem]:grid-cols-4">
+        {PLOTS.map((plotted) => (
+          <Plot key={plotted.id} plotted={plotted} vitals={vitals} />
+        ))}
+      </div>
+    </>
   );
 }
 
@@ -72,13 +77,17 @@ function Plot({ plotted, vitals }: { plotted: Plotted; vitals: VitalSigns }) {
             {isPending ? "" : "Nothing yet"}
           </p>
         ) : (
-          <Suspense fallback={<Skeleton className="m-2 h-24" />}>
-            <Canvas series={series} plotted={plotted} say={say} onPoint={setPointed} />
-          </Suspense>
+          <Drawn series={series} plotted={plotted} say={say} onPoint={setPointed} />
         )}
       </div>
     </figure>
   );
+}
+
+/** The plot itself. Whether it can be drawn is said once for all of them. */
+function Drawn(props: ComponentProps<typeof Canvas>) {
+  const Shown = usePart(canvas);
+  return Shown === null ? <Skeleton className="m-2 h-24" /> : <Shown {...props} />;
 }
 
 type ReadoutProps = { series: Series; at: number | null; say: (value: number) => string };

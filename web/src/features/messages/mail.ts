@@ -9,6 +9,7 @@ import {
 import { useEffect, useMemo } from "react";
 import { ProblemError } from "../../api/request";
 import { listEvents, listMessages, type MessagesWanted, showMessage } from "../../api/routes";
+import { useOnLive } from "../../feed/live";
 import { refetching } from "../../feed/refetch";
 import { getFleet, onNews, useNews } from "../../feed/store";
 import type { Event, Message } from "../../wire";
@@ -73,20 +74,23 @@ export function useMail(wanted: MessagesWanted, isWanted = true) {
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.next,
     enabled: isWanted,
-    placeholderData: () => atHand(client, wanted),
+    placeholderData: () => atHand(client, wanted.thread),
     staleTime: Number.POSITIVE_INFINITY,
     // The log was not listened to while nobody looked.
     refetchOnMount: "always",
   });
-  const messages = useMemo(
-    () => query.data?.pages.flatMap((page) => page.messages) ?? [],
-    [query.data],
-  );
+  const { data, isError } = query;
+  const { thread } = wanted;
+  const messages = useMemo(() => {
+    // What is known of it is better than nothing.
+    const shown = data ?? (isError ? atHand(client, thread) : undefined);
+    return shown?.pages.flatMap((page) => page.messages) ?? [];
+  }, [data, isError, client, thread]);
   return { ...query, messages };
 }
 
 /** Returns what is known of a conversation from other lists, so that it is there as soon as it is opened. */
-function atHand(client: QueryClient, { thread }: MessagesWanted): Pages | undefined {
+function atHand(client: QueryClient, thread: string | undefined): Pages | undefined {
   if (thread === undefined) return undefined;
   const messages = [...known(client).values()].filter((message) => message.thread === thread);
   if (messages.length === 0) return undefined;
@@ -164,15 +168,14 @@ export function useMailNews(): void {
   const client = useQueryClient();
   const refetch = useMemo(() => refetching((id) => lookAgain(client, id)), [client]);
   useEffect(() => () => refetch.clear(), [refetch]);
+  useOnLive(refetch.again);
   useNews((news) => {
     switch (news.what) {
       case "events":
-        hear(client, news.events, refetch.want);
+        hear(client, news.events, (id) => refetch.want(id));
         return;
       case "reset":
         void client.resetQueries({ queryKey: ["mail"] });
-        return;
-      case "archived":
         return;
     }
   });

@@ -47,8 +47,9 @@ export function ThreadView({ id, onClose, onShown }: Props) {
   ]);
   useEffect(() => onShown?.(messages), [messages, onShown]);
   useMember(id, mail.isSuccess && !mail.isFetching && messages.length === 0);
-  if (mail.isError) {
-    return <ErrorNote error={mail.error} what="This conversation cannot be shown" />;
+  if (mail.isLoadingError && messages.length === 0) {
+    const what = "This conversation cannot be shown";
+    return <ErrorNote error={mail.error} what={what} onRetry={() => void mail.refetch()} />;
   }
   const first = messages.at(-1);
   return (

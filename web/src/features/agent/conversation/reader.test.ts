@@ -91,6 +91,32 @@ describe("Reader", () => {
     expect(asked()).toBe(2);
   });
 
+  it("asks again for what has failed, and for nothing else", async () => {
+    let isAway = true;
+    let asked = 0;
+    const timers: Array<() => void> = [];
+    const reader = new Reader(
+      async (before) => {
+        asked += 1;
+        if (isAway) throw new Error("no");
+        return told(5, 10)(before);
+      },
+      (_, then) => timers.push(then),
+    );
+    reader.want();
+    await settled();
+    for (const then of timers.splice(0)) then();
+    isAway = false;
+    reader.again();
+    await settled();
+    expect(reader.get()).toMatchObject({ error: null });
+    expect(reader.get().entries.length).toBe(5);
+    for (const then of timers.splice(0)) then();
+    reader.again();
+    await settled();
+    expect(asked).toBe(2);
+  });
+
   it("keeps what it has when it cannot be asked for more", async () => {
     const reader = new Reader(
       async () => {

@@ -71,6 +71,11 @@ export class Reader {
     });
   }
 
+  /** Asks again if that has failed. */
+  again(): void {
+    if (this.read.error !== null) this.want();
+  }
+
   /** Asks for what was said before. */
   async older(): Promise<void> {
     if (this.next === null || this.read.isOlderComing) return;

@@ -2,6 +2,7 @@
 
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { showConversation } from "../../../api/routes";
+import { useOnLive } from "../../../feed/live";
 import { useNews } from "../../../feed/store";
 import type { Event } from "../../../wire";
 import { type Read, Reader } from "./reader";
@@ -24,10 +25,9 @@ export function useConversation(agent: string, session: string | null): Conversi
       case "reset":
         reader.want();
         return;
-      case "archived":
-        return;
     }
   });
+  useOnLive(() => reader.again());
   const read = useSyncExternalStore(reader.subscribe, reader.get);
   return { ...read, older: () => void reader.older(), again: () => reader.want() };
 }

@@ -18,7 +18,8 @@ export function EventsPane({ agent }: { agent: Agent }) {
   if (!found.isKnown) return <Loading />;
   if (found.events.length === 0) {
     if (found.error !== null) {
-      return <ErrorNote error={found.error} what="The log could not be read" />;
+      const what = "The log could not be read";
+      return <ErrorNote error={found.error} what={what} onRetry={found.again} />;
     }
     return (
       <Empty
@@ -121,7 +122,7 @@ function Log({ found, name }: { found: AgentEvents; name: string }) {
 function Foot({ found }: { found: AgentEvents }) {
   if (found.error !== null) {
     return (
-      <ErrorNote error={found.error} what="Older ones could not be read" onRetry={found.older} />
+      <ErrorNote error={found.error} what="Older ones could not be read" onRetry={found.again} />
     );
   }
   const said = found.before === null ? "This is the oldest there is." : "Older ones are asked for…";

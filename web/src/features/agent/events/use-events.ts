@@ -2,6 +2,7 @@
 
 import { useCallback, useEffect, useRef, useState } from "react";
 import { listEvents } from "../../../api/routes";
+import { useOnLive } from "../../../feed/live";
 import { useNews } from "../../../feed/store";
 import { cropped, NOTHING, type Shown, withNews, withPage } from "./pages";
 
@@ -12,6 +13,8 @@ export type AgentEvents = Shown & {
   isComing: boolean;
   error: unknown;
   older: () => void;
+  /** Asks again for what could not be read. */
+  again: () => void;
   /** Keeps no more than the newest, whose older ones are asked for again when they are wanted. */
   crop: () => void;
 };
@@ -59,7 +62,6 @@ export function useEvents(agent: string): AgentEvents {
         return;
       }
       case "reset":
-      case "archived":
         begin();
         return;
     }
@@ -68,6 +70,11 @@ export function useEvents(agent: string): AgentEvents {
   const older = () => {
     if (!asking.isComing && before !== null) void ask(before);
   };
+  // Before the first page came, there is no place to go on from.
+  const again = before === null ? begin : older;
+  useOnLive(() => {
+    if (asking.error !== null) again();
+  });
   const crop = useCallback(() => setShown(cropped), []);
-  return { ...shown, ...asking, older, crop };
+  return { ...shown, ...asking, older, again, crop };
 }

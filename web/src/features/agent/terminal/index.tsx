@@ -1,19 +1,20 @@
 /** The terminal of an agent: what is on it, and on purpose the keyboard for it. */
 
 import { Keyboard, KeyboardOff, PanelRight, Unplug } from "lucide-react";
-import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { useActions } from "../../../shared/actions";
 import { Button, IconButton } from "../../../shared/button";
 import { classes } from "../../../shared/classes";
 import { Empty, Skeleton } from "../../../shared/empty";
 import { Kbd } from "../../../shared/kbd";
+import { Loaded, part } from "../../../shared/part";
 import { canTend, describeTending, tend } from "../../../shared/tend";
 import { toast } from "../../../shared/toast";
 import type { Agent } from "../../../wire";
 import { KeyRow } from "./key-row";
 import type { LinkState } from "./link";
 
-const Screen = lazy(() => import("./screen"));
+const screen = part(() => import("./screen"));
 
 type Props = {
   agent: Agent;
@@ -59,17 +60,19 @@ export function TerminalPane({ agent, beside }: Props) {
         </div>
       </div>
       <div className="relative flex min-h-0 flex-1 flex-col">
-        <Suspense fallback={<Loading />}>
-          <Screen
-            agent={agent}
-            isTaken={isTaken}
-            onState={setState}
-            onLeave={() => setTaken(false)}
-            onReady={(ready) => {
-              type.current = ready;
-            }}
-          />
-        </Suspense>
+        <Loaded part={screen} name="The terminal" meanwhile={<Loading />}>
+          {(Screen) => (
+            <Screen
+              agent={agent}
+              isTaken={isTaken}
+              onState={setState}
+              onLeave={() => setTaken(false)}
+              onReady={(ready) => {
+                type.current = ready;
+              }}
+            />
+          )}
+        </Loaded>
         <Cover agent={agent} state={state} />
       </div>
       {isTaken && <KeyRow onKey={(text) => type.current?.(text)} />}
