@@ -11,6 +11,8 @@ import {
 } from "../api/routes";
 import type { Agent, Event, Message, Status } from "../wire";
 import { getLive, setLive } from "./live";
+import { lookBack } from "./look-back";
+import { withQuestions } from "./questions";
 import { reduce, type Want, withLooked, without, withRead, withStatus } from "./reduce";
 import { refetching } from "./refetch";
 import { follow, type Heard, type Socket, type Wire } from "./socket";
@@ -21,6 +23,7 @@ import { getFleet, setFleet, tell } from "./store";
 const FRAME_MS = 16;
 const RETRY_MS = 1_000;
 const STATUS = "status";
+const QUESTIONS = "questions";
 
 let socket: Socket | null = null;
 let knownAt = Date.now();
@@ -98,6 +101,7 @@ const heard: Heard = {
       case "live":
         flush();
         setLive({ is: "live" });
+        refetch.want(QUESTIONS);
         return;
       case "behind":
         setLive({ is: "behind" });
@@ -160,11 +164,12 @@ function flush(): void {
   knownAt = Date.now();
   setFleet(state);
   tell({ what: "events", events });
-  for (const want of wants) refetch.want(want.what === "agent" ? want.id : STATUS);
+  for (const want of wants) refetch.want(want.what === "agent" ? want.id : want.what);
 }
 
 const refetch = refetching(async (key) => {
   if (key === STATUS) setKnown(await showStatus());
+  else if (key === QUESTIONS) await findQuestions();
   else await look(key);
 });
 
@@ -172,6 +177,13 @@ const refetch = refetching(async (key) => {
 function setKnown(status: Status): void {
   const state = getFleet();
   if (state !== null) setFleet(withStatus(state, status));
+}
+
+/** Finds the questions that were open before the page was. */
+async function findQuestions(): Promise<void> {
+  const found = await lookBack();
+  const state = getFleet();
+  if (state !== null) setFleet(withQuestions(state, found));
 }
 
 async function look(id: string): Promise<void> {

@@ -3,6 +3,7 @@
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { Bot, FolderPlus, Inbox, Plus, SearchX } from "lucide-react";
 import { type RefObject, useMemo, useRef, useState } from "react";
+import { openQuestions } from "../../feed/questions";
 import type { FleetState } from "../../feed/state";
 import { useAgents, useFleet, useProjects } from "../../feed/store";
 import { Button } from "../../shared/button";
@@ -121,12 +122,11 @@ function Finder({ field, query, onChange }: FinderProps) {
   );
 }
 
-/** The questions in the inbox, which need a person as much as an agent that asks does. */
+/** The questions that wait for an answer, which need a person as much as an agent that asks does. */
 function Questions({ project }: { project: string | undefined }) {
   const count = useFleet((state: FleetState) => {
     const isHere = (where: string | null) => project === undefined || where === project;
-    const letters = [...state.unread.values()];
-    return letters.filter((letter) => letter.kind === "question" && isHere(letter.project)).length;
+    return openQuestions(state).filter((letter) => isHere(letter.project)).length;
   });
   if (count === 0) return null;
   return (

@@ -3,6 +3,7 @@
 import {
   type QueryClient,
   useInfiniteQuery,
+  useQueries,
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
@@ -83,6 +84,31 @@ export function useMail(wanted: MessagesWanted, isWanted = true) {
     [query.data],
   );
   return { ...query, messages };
+}
+
+/** How many conversations are had at hand at most, and how much of each. */
+const AT_HAND_MAX = 50;
+const AT_HAND_LIMIT = 20;
+
+/** Returns what the person was sent last in some conversations, which may be in no list that is shown. */
+export function useThreadsAtHand(threads: ReadonlyArray<string>): Message[] {
+  const wanted = [...new Set(threads)].slice(-AT_HAND_MAX);
+  return useQueries({
+    queries: wanted.map((thread) => ({
+      queryKey: [...LISTS, { thread, to: USER, limit: AT_HAND_LIMIT }],
+      queryFn: async ({ signal }: { signal: AbortSignal }): Promise<Pages> => {
+        const page = await listMessages({ thread, to: USER, limit: AT_HAND_LIMIT }, signal);
+        return { pages: [page], pageParams: [null] };
+      },
+      staleTime: Number.POSITIVE_INFINITY,
+      refetchOnMount: "always" as const,
+    })),
+    combine: joined,
+  });
+}
+
+function joined(lists: ReadonlyArray<{ data: Pages | undefined }>): Message[] {
+  return lists.flatMap(({ data }) => data?.pages.flatMap(({ messages }) => messages) ?? []);
 }
 
 /** Returns what is known of a conversation from other lists, so that it is there as soon as it is opened. */

@@ -12,6 +12,7 @@ import { useShortcuts } from "../../shared/keys";
 import type { Message } from "../../wire";
 import { Letter } from "./letter";
 import { useMail } from "./mail";
+import { useReading } from "./reading";
 import { Reply } from "./reply";
 import { ProjectName } from "./thread-list";
 import { firstLine, newestFirst } from "./threads";
@@ -19,13 +20,11 @@ import { firstLine, newestFirst } from "./threads";
 type Props = {
   id: string;
   onClose: () => void;
-  /** Told the messages whenever they are others. */
-  onShown?: (messages: ReadonlyArray<Message>) => void;
 };
 
 const PAGE = 50;
 
-export function ThreadView({ id, onClose, onShown }: Props) {
+export function ThreadView({ id, onClose }: Props) {
   const mail = useMail({ thread: id, limit: PAGE });
   const { messages } = mail;
   const field = useRef<HTMLTextAreaElement>(null);
@@ -45,7 +44,7 @@ export function ThreadView({ id, onClose, onShown }: Props) {
       run: () => setTimeout(() => field.current?.focus()),
     },
   ]);
-  useEffect(() => onShown?.(messages), [messages, onShown]);
+  useReading(messages);
   useMember(id, mail.isSuccess && !mail.isFetching && messages.length === 0);
   if (mail.isError) {
     return <ErrorNote error={mail.error} what="This conversation cannot be shown" />;

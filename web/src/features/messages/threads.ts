@@ -13,7 +13,7 @@ export type Thread = {
   messages: ReadonlyArray<Message>;
   /** How many of them the person has not read. */
   unread: number;
-  /** Whether one of those is a question. */
+  /** Whether a question in it waits for the person's answer. */
   asks: boolean;
 };
 
@@ -28,8 +28,14 @@ export function newestFirst(one: Message, other: Message): number {
   return one.id < other.id ? 1 : one.id > other.id ? -1 : 0;
 }
 
-/** Returns the conversations that messages belong to, the one with the newest message first. */
-export function threadsOf(messages: ReadonlyArray<Message>): Thread[] {
+/**
+ * Returns the conversations that messages belong to, the one with the newest message first. `open` are the questions
+ * that wait for an answer.
+ */
+export function threadsOf(
+  messages: ReadonlyArray<Message>,
+  open: ReadonlySet<string> = new Set(),
+): Thread[] {
   const byThread = new Map<string, Message[]>();
   for (const message of [...messages].sort(newestFirst)) {
     const known = byThread.get(message.thread);
@@ -39,9 +45,8 @@ export function threadsOf(messages: ReadonlyArray<Message>): Thread[] {
   return [...byThread].flatMap(([id, known]) => {
     const newest = known[0];
     if (newest === undefined) return [];
-    const unread = known.filter(isUnread);
-    const asks = unread.some(({ kind }) => kind === "question");
-    return [{ id, newest, messages: known, unread: unread.length, asks }];
+    const unread = known.filter(isUnread).length;
+    return [{ id, newest, messages: known, unread, asks: known.some((one) => open.has(one.id)) }];
   });
 }
 
@@ -77,6 +82,12 @@ export type Line =
   | { what: "thread"; key: string; thread: Thread };
 
 const SECTIONS: ReadonlyArray<Section> = ["questions", "unread", "rest"];
+
+/** Returns where a conversation is held that belongs elsewhere by now: only what wants more of the person moves it. */
+export function heldIn(held: Section | undefined, section: Section): Section {
+  if (held === undefined) return section;
+  return SECTIONS.find((one) => one === held || one === section) ?? section;
+}
 
 /**
  * Returns the lines of the inbox: questions, what else is unread, the rest. What is in `held` stays where it was
