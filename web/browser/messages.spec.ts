@@ -217,6 +217,36 @@ test("of what is long its beginning is shown, and all of it when it is asked for
   await letter.getByText("The end.").waitFor();
 });
 
+test("what was begun for one is not sent to another", async ({ house, sign }) => {
+  const shop = await house.project("shop");
+  const [api, web] = [await house.agent(shop, "api"), await house.agent(shop, "web")];
+  const visit = await sign({ path: `/messages?compose=${api.id}` });
+  const { page } = visit;
+  const field = page.getByRole("textbox", { name: "Message" });
+  await field.fill("For api alone.");
+  for (const [compose, to, text] of [
+    [web.id, "web", ""],
+    ["new", "", ""],
+    [api.id, "api", "For api alone."],
+  ] as const) {
+    await visit.go(`/messages?compose=${compose}`);
+    await until("the field is there", async () => (await field.inputValue()) === text);
+    expect(await page.getByRole("combobox", { name: "To" }).inputValue()).toBe(to);
+  }
+});
+
+test("what waits for an agent is a click away from it", async ({ house, sign }) => {
+  const shop = await house.project("shop");
+  const api = await house.agent(shop, "api");
+  await house.agent(shop, "web");
+  await house.json("agent", "pause", api.id);
+  await house.send("api", "for api");
+  await house.send("web", "for web", "--wait=60");
+  const { page } = await sign({ path: `/agents/${api.id}` });
+  await page.getByRole("link", { name: "1 message waits" }).click();
+  await shows(page, ["api: for api"]);
+});
+
 test("what a message says is text, and nothing of it is run or loaded", async ({ house, sign }) => {
   const shop = await house.project("shop");
   await house.agent(shop, "api");
@@ -225,8 +255,11 @@ test("what a message says is text, and nothing of it is run or loaded", async ({
     '<img src="/nothing.png" onerror="window.ran = 2">',
     "This is **drawn**. [press me](javascript:window.ran=3) and [me](data:text/html,<script>window.ran=4</script>)",
     "![a picture](/picture.png)",
+    "[a page](/login?link=x), [another](login?link=x), [ours](HOUSE/login?link=x), [theirs](https://example.org/)",
     '<iframe src="javascript:window.ran=5"></iframe>',
-  ].join("\n\n");
+  ]
+    .join("\n\n")
+    .replace("HOUSE", house.address(""));
   const { thread } = await house.send("api", hostile, "--wait=60");
   const { page } = await sign();
   const asked: string[] = [];
@@ -244,7 +277,8 @@ test("what a message says is text, and nothing of it is run or loaded", async ({
     ran: Reflect.get(window, "ran") as unknown,
   }));
   expect(made.elements).toBe(0);
-  expect(made.addresses.filter((href) => !href?.startsWith("/"))).toEqual([]);
+  const isAgent = (href: string | null) => href?.startsWith("/agents/");
+  expect(made.addresses.filter((href) => !isAgent(href))).toEqual(["https://example.org/"]);
   expect(made.ran).toBeUndefined();
   expect(asked.filter((path) => path.endsWith(".png"))).toEqual([]);
   expect(page.context().pages().length).toBe(1);

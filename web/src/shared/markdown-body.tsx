@@ -4,6 +4,7 @@ import { type ReactNode, useRef } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { CopyButton } from "./copy";
+import { isOutward } from "./outward";
 
 const PLUGINS = [remarkGfm];
 
@@ -40,9 +41,9 @@ export default function MarkdownBody({ text }: { text: string }) {
   );
 }
 
-/** A link to elsewhere. An address that a page must not follow, such as `javascript:`, was left out before. */
+/** A link to elsewhere. What leads nowhere else is text, so that nobody has the person follow a link of cmux's own. */
 function Outward({ href, children }: { href: unknown; children: ReactNode }) {
-  if (typeof href !== "string" || href === "") return children;
+  if (typeof href !== "string" || !isOutward(href, location.origin)) return children;
   return (
     <a href={href} target="_blank" rel="noreferrer noopener">
       {children}
