@@ -27,6 +27,10 @@ const TIMED = 30;
 const FIRST_EVENTS = 12_000;
 const MORE_EVENTS = 10_000;
 
+/** How much an agent says to each prompt, and how much of it a page may keep. */
+const SAID_AT_ONCE = 200;
+const ENTRIES_MAX = 500;
+
 /** How many callers make them at a time. */
 const AT_ONCE = 8;
 
@@ -139,7 +143,10 @@ test("however much happens, a page keeps no more", async ({ house, sign }) => {
   const shop = await house.project("shop");
   const { id } = await house.agent(shop, "api");
   await house.ask("POST", `/api/agents/${id}/stop`);
-  const paths = ["/", "/activity", "/activity?kind=message."];
+  const paths = [
+    ...["/", "/activity", "/activity?kind=message.", "/messages", `/messages?agent=${id}`],
+    ...["/inbox", `/agents/${id}?tab=events`],
+  ];
   const pages: Page[] = [];
   for (const path of paths) pages.push((await sign({ path })).page);
   await happen(house, id, FIRST_EVENTS);
@@ -152,6 +159,36 @@ test("however much happens, a page keeps no more", async ({ house, sign }) => {
     console.log(`kept by ${path}: ${before} bytes, after ${MORE_EVENTS} more events ${more} more`);
     expect(more, path).toBeLessThan(GROWTH_MAX_BYTES);
   }
+});
+
+test("however much is said, a conversation keeps no more", async ({ house, sign }) => {
+  const shop = await house.project("shop");
+  const says = Array.from({ length: SAID_AT_ONCE }, (_, n) => ({ say: `Line ${n} of many.` }));
+  const { id } = await house.agent(shop, "api", { rules: [{ steps: says }] });
+  const { page } = await sign({ path: `/agents/${id}?tab=conversation` });
+  const talk = page.getByRole("log", { name: "Conversation of api" });
+  const hear = async (times: number) => {
+    for (let n = 0; n < times; n += 1) await house.send("api", "go on", "--wait=120");
+    await house.until("api", ({ phase, queue }) => phase === "idle" && queue === 0);
+  };
+  await hear(3);
+  await talk
+    .getByText(`Line ${SAID_AT_ONCE - 1} of many.`)
+    .last()
+    .waitFor();
+  const [first = 0] = await kept(house, [page], "first");
+  await hear(5);
+  await talk
+    .getByText(`Line ${SAID_AT_ONCE - 1} of many.`)
+    .last()
+    .waitFor();
+  const [last = 0] = await kept(house, [page], "last");
+  const entries = await talk.locator("> div > *").count();
+  console.log(
+    `kept by a conversation: ${first} bytes, and then ${last - first} more; ${entries} entries`,
+  );
+  expect(entries).toBeLessThan(ENTRIES_MAX);
+  expect(last - first).toBeLessThan(GROWTH_MAX_BYTES);
 });
 
 /** Has a message sent and taken back, again and again, until so many events have come of it. */

@@ -84,6 +84,7 @@ function useInbox(open: string | undefined) {
     isPending,
     error: all.data === undefined ? all.error : null,
     retry: () => void all.refetch(),
+    isFull: all.isFull,
     hasMore: isPending || all.hasNextPage || unread.hasNextPage,
     isLoading: isPending || all.isFetching || unread.isFetching,
     onMore: useCallback(() => {

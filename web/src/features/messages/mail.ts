@@ -15,12 +15,14 @@ import { getFleet, onNews, useNews } from "../../feed/store";
 import type { Event, Message } from "../../wire";
 import {
   applied,
+  brief,
   type Change,
   changed,
   holds,
   isOver,
   listed,
   messageOf,
+  mostOf,
   type Pages,
   stateTold,
   toWhom,
@@ -31,7 +33,7 @@ const LISTS = ["mail", "list"] as const;
 const JOURNEYS = ["mail", "journey"] as const;
 
 /** How many changes are remembered for answers that are still on their way. */
-const RECENT_MAX = 2_000;
+const RECENT_MAX = 500;
 
 /** Changes as they came, so that an answer which is older than they are does not undo them. */
 const recent: Change[] = [];
@@ -64,7 +66,8 @@ export function useMail(wanted: MessagesWanted, isWanted = true) {
     queryKey: [...LISTS, wanted],
     queryFn: async ({ pageParam, signal }) => {
       const mark = now();
-      const page = await listMessages({ ...wanted, cursor: pageParam }, signal);
+      const told = await listMessages({ ...wanted, cursor: pageParam }, signal);
+      const page = { ...told, messages: told.messages.map((one) => brief(one, wanted)) };
       const asked: Pages = { pages: [page], pageParams: [pageParam] };
       // What is new belongs to the first page alone.
       const news = after(mark).filter(({ what }) => what === "event" || pageParam === null);
@@ -83,7 +86,8 @@ export function useMail(wanted: MessagesWanted, isWanted = true) {
     () => query.data?.pages.flatMap((page) => page.messages) ?? [],
     [query.data],
   );
-  return { ...query, messages };
+  const isFull = messages.length >= mostOf(wanted);
+  return { ...query, messages, isFull, hasNextPage: query.hasNextPage && !isFull };
 }
 
 /** How many conversations are had at hand at most, and how much of each. */

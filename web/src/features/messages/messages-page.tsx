@@ -93,6 +93,7 @@ function useThreads({ agent, state, project }: MessagesSearch) {
     retry: () => {
       for (const mail of both) void mail.refetch();
     },
+    isFull: both.some((mail) => mail.isFull),
     hasMore: isPending || both.some((mail) => mail.hasNextPage),
     isLoading: isPending || both.some((mail) => mail.isFetching),
     onMore: useCallback(() => {

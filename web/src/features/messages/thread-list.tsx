@@ -28,11 +28,13 @@ type Props = {
   /** The conversation that is open. */
   open: string | undefined;
   hasMore: boolean;
+  /** Whether so much is listed that no more is loaded. */
+  isFull: boolean;
   isLoading: boolean;
   onMore: () => void;
 };
 
-export function ThreadList({ lines, where, open, hasMore, isLoading, onMore }: Props) {
+export function ThreadList({ lines, where, open, hasMore, isFull, isLoading, onMore }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const count = lines.length + (hasMore ? 1 : 0);
   const virtual = useVirtualizer({
@@ -87,6 +89,11 @@ export function ThreadList({ lines, where, open, hasMore, isLoading, onMore }: P
           );
         })}
       </ul>
+      {isFull && (
+        <p className="px-4 py-3 text-center text-xs text-faint">
+          Only the newest are listed. Filters find older ones.
+        </p>
+      )}
     </div>
   );
 }

@@ -75,6 +75,7 @@ export function ThreadView({ id, onClose }: Props) {
         <Letters
           messages={messages}
           hasMore={mail.hasNextPage}
+          isFull={mail.isFull}
           isLoading={mail.isFetchingNextPage}
           onMore={() => void mail.fetchNextPage()}
         />
@@ -103,12 +104,13 @@ function useMember(id: string, isWanted: boolean): void {
 type LettersProps = {
   messages: ReadonlyArray<Message>;
   hasMore: boolean;
+  isFull: boolean;
   isLoading: boolean;
   onMore: () => void;
 };
 
 /** The messages. What is new is in sight, unless the person has scrolled away from the end. */
-function Letters({ messages, hasMore, isLoading, onMore }: LettersProps) {
+function Letters({ messages, hasMore, isFull, isLoading, onMore }: LettersProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
   const sorted = [...messages].sort(newestFirst).reverse();
@@ -134,6 +136,9 @@ function Letters({ messages, hasMore, isLoading, onMore }: LettersProps) {
       className="min-h-0 flex-1 overflow-y-auto"
     >
       <ol className="mx-auto flex max-w-4xl flex-col gap-3 px-3 py-3 rail:px-4">
+        {isFull && (
+          <li className="self-center text-xs text-faint">Only the newest messages are shown.</li>
+        )}
         {hasMore && (
           <li className="self-center">
             <Button busy={isLoading} onClick={onMore}>

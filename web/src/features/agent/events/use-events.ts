@@ -3,7 +3,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { listEvents } from "../../../api/routes";
 import { useNews } from "../../../feed/store";
-import { cropped, NOTHING, type Shown, withNews, withPage } from "./pages";
+import { cropped, isFull, NOTHING, type Shown, withNews, withPage } from "./pages";
 
 const PAGE = 100;
 
@@ -66,8 +66,8 @@ export function useEvents(agent: string): AgentEvents {
   });
   const { before } = shown;
   const older = () => {
-    if (!asking.isComing && before !== null) void ask(before);
+    if (!asking.isComing && before !== null && !isFull(shown)) void ask(before);
   };
-  const crop = useCallback(() => setShown(cropped), []);
+  const crop = useCallback(() => setShown((was) => cropped(was)), []);
   return { ...shown, ...asking, older, crop };
 }
