@@ -62,7 +62,7 @@ function Code({ children }: { children: ReactNode }) {
       <CopyButton
         what="the code"
         text={() => block.current?.textContent ?? ""}
-        className="absolute top-1 right-1 bg-panel opacity-0 group-hover/code:opacity-100 focus-visible:opacity-100"
+        className="absolute top-1 right-1 bg-panel opacity-0 group-hover/code:opacity-100 focus-visible:opacity-100 pointer-coarse:opacity-100"
       />
     </div>
   );
