@@ -44,7 +44,10 @@ export function focusedRow(): string | null {
   return document.activeElement?.getAttribute("data-row") ?? null;
 }
 
-/** Gives a row the focus, which may have to be drawn first. */
+/** Gives a row the focus: at once, for the keys that follow, or as soon as it is drawn. */
 export function focusRow(box: HTMLElement | null, key: string): void {
-  requestAnimationFrame(() => box?.querySelector<HTMLElement>(`[data-row="${key}"]`)?.focus());
+  const find = () => box?.querySelector<HTMLElement>(`[data-row="${key}"]`);
+  const row = find();
+  if (row) row.focus();
+  else requestAnimationFrame(() => find()?.focus());
 }
