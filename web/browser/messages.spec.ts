@@ -247,6 +247,103 @@ test("what waits for an agent is a click away from it", async ({ house, sign }) 
   await shows(page, ["api: for api"]);
 });
 
+test("what can be done about a message is in the palette, and a message is copied by touch", async ({
+  house,
+  sign,
+}) => {
+  const shop = await house.project("shop");
+  const api = await house.agent(shop, "api");
+  await house.json("agent", "pause", api.id);
+  const { thread } = await house.send("api", "Never **mind**.");
+  const permissions = ["clipboard-read", "clipboard-write"];
+  const { page } = await sign({ path: `/messages?thread=${thread}`, permissions });
+  const letter = letterOf(page, "You to api");
+  await letter.getByRole("button", { name: "Take back" }).waitFor();
+  await offered(page, "Take back");
+  await letter.getByText("Cancelled", { exact: true }).first().waitFor();
+  await offered(page, "Send again");
+  await letter.getByText(/^Waits: its reader is paused/).waitFor();
+  await offered(page, "Copy link");
+  await page.getByText("The link is copied").waitFor();
+  const clipboard = (page: Page) => page.evaluate(() => navigator.clipboard.readText());
+  expect(await clipboard(page)).toBe(house.address(`/messages?thread=${thread}`));
+  await page.keyboard.press("Control+k");
+  await page.getByRole("dialog").waitFor();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+
+  const phone = (await sign({ path: `/messages?thread=${thread}`, permissions, phone: true })).page;
+  await phone.getByRole("button", { name: "Copy the message" }).tap();
+  await phone.getByRole("button", { name: "Copied" }).waitFor();
+  expect(await clipboard(phone)).toBe("Never **mind**.");
+  await phone.goto(house.address("/"));
+  await phone.getByRole("button", { name: "What to do with api" }).tap();
+  await phone.getByRole("menuitem", { name: "Copy its link" }).tap();
+  await phone.getByText("The link is copied").waitFor();
+  expect(await clipboard(phone)).toBe(house.address(`/agents/${api.id}`));
+});
+
+test("a note stays while it is pointed at", async ({ house, sign }) => {
+  const shop = await house.project("shop");
+  await house.agent(shop, "api");
+  const visit = await sign();
+  const { page } = visit;
+  // To a page whose clock runs ahead, the daemon is silent.
+  visit.allow(/WebSocket is closed before/);
+  await page.getByRole("button", { name: "What to do with api" }).click();
+  await page.clock.install();
+  await page.getByRole("menuitem", { name: "Pause" }).click();
+  const note = page.getByText("api is paused");
+  await note.hover();
+  await page.clock.fastForward(60_000);
+  expect(await note.isVisible()).toBe(true);
+  await page.getByRole("heading", { name: "Fleet" }).hover();
+  await page.clock.fastForward(60_000);
+  await note.waitFor({ state: "detached" });
+});
+
+test("what came to nothing is told without ids, and leads to what was written", async ({
+  house,
+  sign,
+}) => {
+  const shop = await house.project("shop");
+  const api = await house.agent(shop, "api");
+  await house.json("agent", "pause", api.id);
+  await house.send("api", "Be quick.", "--ttl", "1s");
+  const { page } = await sign({ path: "/inbox" });
+  await conversation(page, /Your message to api is expired/).click();
+  await letterOf(page, "cmux to You")
+    .getByText(/^Your message to api is expired/)
+    .waitFor();
+  await page.getByRole("button", { name: "Show that message" }).click();
+  await until("it has the focus", () => hasFocus(letterOf(page, "You to api")));
+  expect(await page.getByRole("main").textContent()).not.toContain("msg_");
+});
+
+test("a conversation says who said what to an agent, and has the line it was typed with", async ({
+  house,
+  sign,
+}) => {
+  const shop = await house.project("shop");
+  const api = await house.agent(shop, "api", { rules: [{ steps: [{ say: "It is **done**." }] }] });
+  const { id } = await house.send("api", "Do it.", "--wait=60");
+  const permissions = ["clipboard-read", "clipboard-write"];
+  const { page } = await sign({ path: `/agents/${api.id}?tab=conversation`, permissions });
+  const talk = page.getByRole("log", { name: "Conversation of api" });
+  await talk.getByText("Do it.", { exact: true }).waitFor();
+  const typed = talk.getByText(/^\[cmux dlv_/);
+  expect(await typed.isVisible()).toBe(false);
+  await talk.getByText("as typed").click();
+  expect(await typed.textContent()).toContain(id);
+  await talk.getByText("done", { exact: true }).hover();
+  await talk.getByRole("button", { name: "Copy the answer" }).click();
+  await talk.getByRole("button", { name: "Copied" }).waitFor();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  expect(copied).toBe("It is **done**.");
+  await talk.getByRole("link", { name: "From you" }).click();
+  await letterOf(page, "You to api").getByText("Do it.").waitFor();
+});
+
 test("what a message says is text, and nothing of it is run or loaded", async ({ house, sign }) => {
   const shop = await house.project("shop");
   await house.agent(shop, "api");
@@ -284,6 +381,14 @@ test("what a message says is text, and nothing of it is run or loaded", async ({
   expect(page.context().pages().length).toBe(1);
   await conversation(page, /<b>bold<\/b> <script>/).waitFor();
 });
+
+/** Chooses in the palette what is found by a few letters. */
+async function offered(page: Page, letters: string): Promise<void> {
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Do anything" }).fill(letters);
+  await page.getByRole("option", { name: letters }).first().click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+}
 
 /** A step that runs a command, for which nobody is asked. */
 function bash(command: string): Record<string, unknown> {

@@ -14,7 +14,7 @@ import { useRowSteps } from "../../shared/row-keys";
 import type { Message } from "../../wire";
 import { Way } from "./names";
 import { KindBadge, StateLabel } from "./state";
-import { firstLine, type Line, type Section, type Thread, USER } from "./threads";
+import { firstLine, inWords, type Line, type Section, type Thread, USER } from "./threads";
 
 /** The page that the list is on, and that its rows lead to. */
 export type Where = "/messages" | "/inbox";
@@ -133,7 +133,7 @@ type RowProps = { thread: Thread; where: Where; isOpen: boolean };
 /** One conversation: its newest message. It is drawn again only when that has changed. */
 const ThreadRow = memo(function ThreadRow({ thread, where, isOpen }: RowProps) {
   const { newest, unread } = thread;
-  const line = firstLine(newest.body);
+  const line = firstLine(inWords(newest));
   return (
     <div
       className={classes(

@@ -5,6 +5,7 @@ import {
   firstLine,
   heldIn,
   inboxLines,
+  inWords,
   merged,
   partners,
   type Section,
@@ -72,6 +73,14 @@ test.each([
   ["   ", "(empty)"],
 ])("the first line of %j is %j", (body, expected) => {
   expect(firstLine(body)).toBe(expected);
+});
+
+test.each([
+  ["cmux", "Your message to api is failed: gone"],
+  ["api", "Your message msg_01M7R5XXYRNHJ73VM3RDEMVTB0 to api is failed: gone"],
+])("what %s says of a message is read as %j", (from, expected) => {
+  const body = "Your message msg_01M7R5XXYRNHJ73VM3RDEMVTB0 to api is failed: gone";
+  expect(inWords({ from, body })).toBe(expected);
 });
 
 test("whoever spoke last is answered, and the one who was spoken to if nobody did", () => {

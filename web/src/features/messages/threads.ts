@@ -5,6 +5,9 @@ import type { Agent, Message } from "../../wire";
 /** The person, as messages name them. */
 export const USER = "user";
 
+/** What cmux itself says is from. */
+export const CMUX = "cmux";
+
 /** A conversation, as far as it is at hand. */
 export type Thread = {
   id: string;
@@ -108,6 +111,11 @@ export function inboxLines(
     const heading: Line = { what: "heading", key: section, section, count };
     return [heading, ...here.map((thread): Line => ({ what: "thread", key: thread.id, thread }))];
   });
+}
+
+/** Returns what a message says as a person reads it: where cmux tells of another message, its id is no news. */
+export function inWords({ from, body }: Pick<Message, "from" | "body">): string {
+  return from === CMUX ? body.replace(/\b(message) msg_[0-9A-Z]{26}\b/g, "$1") : body;
 }
 
 /** Returns the first line of a text that says something, without the marks of Markdown before it. */

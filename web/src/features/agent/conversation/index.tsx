@@ -5,8 +5,9 @@ import { useEffect, useMemo } from "react";
 import { ProblemError } from "../../../api/request";
 import { Button } from "../../../shared/button";
 import { Empty, ErrorNote, Skeleton } from "../../../shared/empty";
+import { useFollowEnd } from "../../../shared/follow-end";
+import { Scrolls } from "../../../shared/scrolls";
 import type { Agent } from "../../../wire";
-import { useFollowEnd } from "./follow-end";
 import { ItemFace } from "./item";
 import { itemsOf } from "./items";
 import { type Conversing, useConversation } from "./use-conversation";
@@ -23,15 +24,18 @@ type Props = { agent: Agent; conversing: Conversing };
 function Talk({ agent, conversing }: Props) {
   const items = useMemo(() => itemsOf(conversing.entries), [conversing.entries]);
   const { older, hasOlder, isFull, isOlderComing, error, follow } = conversing;
-  const following = useFollowEnd(items[0]?.id, () => hasOlder && !isOlderComing && older());
+  const following = useFollowEnd<HTMLDivElement>(
+    items[0]?.id,
+    () => hasOlder && !isOlderComing && older(),
+  );
   const { isFollowing } = following;
   useEffect(() => follow(isFollowing), [follow, isFollowing]);
   return (
     <div className="relative flex min-h-0 min-w-0 flex-1 flex-col">
-      <div
+      <Scrolls
+        as="div"
         ref={following.scroller}
         onScroll={following.onScroll}
-        tabIndex={0}
         role="log"
         aria-label={`Conversation of ${agent.name}`}
         aria-live="off"
@@ -49,7 +53,7 @@ function Talk({ agent, conversing }: Props) {
             <ErrorNote error={error} what="More could not be read" onRetry={conversing.again} />
           )}
         </div>
-      </div>
+      </Scrolls>
       {!following.isFollowing && (
         <Button
           icon={ArrowDown}
