@@ -1,6 +1,7 @@
 /**
  * What the dashboard may cost: how much is loaded, how soon it shows something, how late it is told of an event,
- * and how much it keeps. Times are of the best of several rounds, since the machine may do much else.
+ * and how much it keeps. The first is of the best of several rounds, since the machine may do much else, the second
+ * the middle of all that are timed.
  */
 
 import { gzipSync } from "node:zlib";
@@ -20,8 +21,8 @@ const GROWTH_MAX_BYTES = 2_000_000;
 
 const ROUNDS = 5;
 
-/** How many events are timed in a round, whose middle one counts. */
-const TIMED = 30;
+/** How many events are timed, whose middle one counts. */
+const TIMED = 100;
 
 /** After how many events all is kept that may be, and how many come after that. */
 const FIRST_EVENTS = 12_000;
@@ -121,21 +122,20 @@ test("an event is seen soon after it was stored", async ({ house, sign }) => {
     const seenAt = (id: number) => seen.get(id) ?? 0;
     Object.assign(globalThis, { seenAt } satisfies Watching);
   });
-  const tookMs = await best("from an event to its being seen", EVENT_MAX_MS, async () => {
-    const spans: number[] = [];
-    for (let n = 0; n < TIMED; n += 1) {
-      const said = { to: "user", project: shop, body: "told" };
-      const { id } = await house.ask<Message>("POST", "/api/messages", said);
-      const { events } = await house.ask<Events>("GET", `/api/events?subject=message:${id}`);
-      const { id: event, at } = events.at(-1) as Event;
-      const seenAt = await page.waitForFunction(
-        (id) => (globalThis as unknown as Watching).seenAt(id) || null,
-        event,
-      );
-      spans.push(((await seenAt.jsonValue()) as number) - Date.parse(at));
-    }
-    return middle(spans);
-  });
+  const spans: number[] = [];
+  for (let n = 0; n < TIMED; n += 1) {
+    const said = { to: "user", project: shop, body: "told" };
+    const { id } = await house.ask<Message>("POST", "/api/messages", said);
+    const { events } = await house.ask<Events>("GET", `/api/events?subject=message:${id}`);
+    const { id: event, at } = events.at(-1) as Event;
+    const seenAt = await page.waitForFunction(
+      (id) => (globalThis as unknown as Watching).seenAt(id) || null,
+      event,
+    );
+    spans.push(((await seenAt.jsonValue()) as number) - Date.parse(at));
+  }
+  const tookMs = middle(spans);
+  console.log(`from an event to its being seen: ${tookMs} ms, ${Math.max(...spans)} at most`);
   expect(tookMs).toBeLessThan(EVENT_MAX_MS);
 });
 
