@@ -5,6 +5,7 @@ import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { CopyButton } from "./copy";
 import { isOutward } from "./outward";
+import { Scrolls } from "./scrolls";
 
 const PLUGINS = [remarkGfm];
 
@@ -18,10 +19,9 @@ const COMPONENTS: Components = {
     <input type="checkbox" disabled checked={checked} aria-label={checked ? "Done" : "To do"} />
   ),
   table: ({ children }) => (
-    // What scrolls must be reached by keyboard.
-    <div tabIndex={0} className="overflow-x-auto">
+    <Scrolls as="div" className="overflow-x-auto">
       <table>{children}</table>
-    </div>
+    </Scrolls>
   ),
   // A page has its own headings; those of a text are below them.
   h1: ({ children }) => <h3>{children}</h3>,
@@ -56,9 +56,9 @@ function Code({ children }: { children: ReactNode }) {
   const block = useRef<HTMLPreElement>(null);
   return (
     <div className="group/code relative">
-      <pre ref={block} tabIndex={0}>
+      <Scrolls as="pre" ref={block}>
         {children}
-      </pre>
+      </Scrolls>
       <CopyButton
         what="the code"
         text={() => block.current?.textContent ?? ""}

@@ -7,6 +7,7 @@ import { fields, text } from "../../feed/data";
 import { Button } from "../../shared/button";
 import { copyAndSay, linkTo } from "../../shared/clipboard";
 import { moment } from "../../shared/format";
+import { Scrolls } from "../../shared/scrolls";
 import type { Event } from "../../wire";
 
 type Props = {
@@ -41,15 +42,15 @@ export function EventDetail({ event, onHeight, onKind }: Props) {
         {event.run !== null && <Fact name="Life">{event.run}</Fact>}
         {event.cause !== null && <Fact name="Cause">{event.cause}</Fact>}
       </dl>
-      <pre
-        // What scrolls must be reached by keyboard.
-        tabIndex={0}
-        role="region"
+      <Scrolls
+        as="section"
         aria-label="What it tells"
-        className="max-h-72 overflow-auto rounded-md border border-edge bg-panel px-3 py-2 text-xs break-words whitespace-pre-wrap"
+        className="max-h-72 overflow-auto rounded-md border border-edge bg-panel px-3 py-2"
       >
-        {JSON.stringify(event.data, null, 2)}
-      </pre>
+        <pre className="text-xs break-words whitespace-pre-wrap">
+          {JSON.stringify(event.data, null, 2)}
+        </pre>
+      </Scrolls>
       <div className="flex flex-wrap items-center gap-2">
         <Button icon={LinkIcon} onClick={() => void copyAndSay(link, "The link")}>
           Copy link
