@@ -31,7 +31,9 @@ test("every part says that it is healthy, and the plots are drawn", async ({ hou
     await until(`${plot} has a line`, async () => (await drawn()) >= columns);
   }
   const delivery = page.getByRole("figure").filter({ hasText: "Delivery time" });
-  for (const name of ["Half within", "19 of 20 within"]) await delivery.getByText(name).waitFor();
+  for (const name of ["Half within", "19 of 20 within"]) {
+    await delivery.getByText(name, { exact: true }).waitFor();
+  }
 });
 
 /** Returns in how many columns of a canvas there is something in that colour. */

@@ -29,8 +29,8 @@ export function NeedsBar({ project }: { project: string | undefined }) {
   return (
     <div className={classes(BAR, isNeeded ? "bg-asking-soft text-asking" : "text-quiet")}>
       {needing > 0 && (
-        <span className="font-medium">
-          {counted(needing, "agent needs", "agents need")} you{questions > 0 && ","}
+        <span className="mr-2 font-medium">
+          {counted(needing, "agent needs", "agents need")} you
         </span>
       )}
       {questions > 0 && (
