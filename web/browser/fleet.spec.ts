@@ -152,7 +152,7 @@ test("a row says what its agent waits for, since when, and how much mail waits f
   const { since } = await house.look("api");
   const age = row.locator("time");
   expect(await age.getAttribute("datetime")).toBe(since);
-  await until("its age goes on", async () => /^\d+s$/.test((await age.textContent()) ?? ""));
+  await until("its age goes on", async () => /^\d+[smh]/.test((await age.textContent()) ?? ""));
   const before = await age.textContent();
   await until("it is older", async () => (await age.textContent()) !== before);
 });
