@@ -13,6 +13,12 @@ const LONG = 100_000;
 /** How many rows are drawn at most, however many there are. */
 const DRAWN_MAX = 200;
 
+/** How far is scrolled in a frame and in how many, and how long nine of ten may take; in which of how many rounds. */
+const SCROLLED_PX = 400;
+const FRAMES = 120;
+const FRAME_MAX_MS = 50;
+const ROUNDS = 5;
+
 const withSome = stocked(500);
 const withMany = stocked(LONG);
 
@@ -175,6 +181,60 @@ withMany(
     await until("the newest is in sight", async () => (await drawn(page)).at(-1)?.id === head);
   },
 );
+
+withMany("a hundred thousand events scroll smoothly from the end on", async ({ sign }) => {
+  const { page } = await sign({ path: "/activity" });
+  const rounds: Array<{ stillMs: number; movingMs: number; blank: number }> = [];
+  const isSmooth = () =>
+    rounds.some(({ stillMs, movingMs }) => movingMs <= Math.max(FRAME_MAX_MS, 2 * stillMs));
+  while (!isSmooth() && rounds.length < ROUNDS) {
+    await drawnAt(page, 1);
+    const still = await frames(page, 0);
+    const moving = await frames(page, -SCROLLED_PX);
+    rounds.push({ stillMs: still.slowMs, movingMs: moving.slowMs, blank: moving.blank });
+    // Each frame shows rows: those that are on their way as their shapes.
+    expect(moving.blank).toBe(0);
+    expect(moving.scrolledPx).toBe(FRAMES * SCROLLED_PX);
+  }
+  console.log(`nine of ten frames, still and while it scrolls: ${JSON.stringify(rounds)}`);
+  expect(isSmooth(), JSON.stringify(rounds)).toBe(true);
+});
+
+/** Scrolls by so much in each of many frames, and returns how long the slow ones took and how many were empty. */
+function frames(page: Page, byPx: number) {
+  return page.evaluate(
+    async ({ byPx, count }) => {
+      const list = document.querySelector('ol[aria-label="Events"]');
+      const box = list?.parentElement;
+      if (!list || !box) throw new Error("there is no log");
+      const begin = box.scrollTop;
+      const took: number[] = [];
+      let blank = 0;
+      let before = await new Promise(requestAnimationFrame);
+      for (let frame = 0; frame < count; frame += 1) {
+        box.scrollTop += byPx;
+        const now = await new Promise(requestAnimationFrame);
+        took.push(now - before);
+        before = now;
+        // What was scrolled to is drawn by the frame after.
+        await new Promise(requestAnimationFrame).then((at) => {
+          took.push(at - before);
+          before = at;
+        });
+        const { top, bottom } = box.getBoundingClientRect();
+        const isThere = [...list.children].some((row) => {
+          const place = row.getBoundingClientRect();
+          return place.top <= (top + bottom) / 2 && place.bottom >= (top + bottom) / 2;
+        });
+        if (!isThere) blank += 1;
+      }
+      took.sort((one, other) => one - other);
+      const slowMs = took[Math.floor(took.length * 0.9)] ?? 0;
+      return { slowMs, blank, scrolledPx: begin - box.scrollTop };
+    },
+    { byPx, count: FRAMES },
+  );
+}
 
 withMany(
   "what is in the middle of a long log is found, and opened by a link",

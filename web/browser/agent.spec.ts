@@ -87,7 +87,7 @@ test("the conversation has what was said as Markdown, and tools with what they w
   expect(await talk.getByText("found-42").count()).toBe(0);
   await call.click();
   await talk.getByText("found-42").waitFor();
-  await talk.getByRole("link", { name: "From a person" }).click();
+  await talk.getByRole("link", { name: "From you" }).click();
   await page.waitForURL(`**/messages?**thread=${sent.thread}**`);
 });
 

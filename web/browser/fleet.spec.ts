@@ -1,5 +1,6 @@
 /** The fleet: who there is, who needs a person, and what a person does to them. */
 
+import type { Locator, Page } from "playwright-core";
 import { expect } from "vitest";
 import { test } from "./stage";
 import { until } from "./wait";
@@ -123,6 +124,144 @@ test("who asks is first, and counted where it is seen from another tab", async (
   expect(await names.allTextContents()).toEqual(["zzz", "aaa"]);
   await until("the title counts it", async () => (await page.title()).startsWith("(1) "));
 });
+
+const ASKS_BY_MAIL = {
+  rules: [
+    {
+      steps: [
+        { tool: { name: "Bash", input: { command: "cmux report question 'Which?'" }, ask: false } },
+      ],
+    },
+  ],
+};
+
+test("a row says what its agent waits for, since when, and how much mail waits for it", async ({
+  house,
+  sign,
+}) => {
+  const shop = await house.project("shop");
+  await house.agent(shop, "api", ASKS);
+  await house.send("api", "write it");
+  await house.until("api", ({ phase }) => phase === "asking");
+  for (const text of ["one", "two"]) await house.send("api", text);
+  const { page } = await sign();
+  const row = rowOf(page, "api");
+  await row.getByText("Needs you", { exact: true }).waitFor();
+  await row.getByText("Wants a permission: answer in its terminal").waitFor();
+  await row.getByText("2 messages waiting").waitFor();
+  const { since } = await house.look("api");
+  const age = row.locator("time");
+  expect(await age.getAttribute("datetime")).toBe(since);
+  await until("its age goes on", async () => /^\d+[smh]/.test((await age.textContent()) ?? ""));
+  const before = await age.textContent();
+  await until("it is older", async () => (await age.textContent()) !== before);
+});
+
+test("a question that comes moves nothing", async ({ house, sign }) => {
+  const shop = await house.project("shop");
+  for (const name of ["api", "web"]) await house.agent(shop, name, ASKS_BY_MAIL);
+  for (const wanted of [{}, { phone: true }]) {
+    const { page } = await sign(wanted);
+    const asked = page.getByRole("link", { name: /^\d questions? in your inbox$/ });
+    await rowOf(page, "web").waitFor();
+    const said = (await asked.count()) === 0 ? "" : await asked.textContent();
+    const before = await places(page);
+    await house.send("api", "ask", "--wait=60");
+    await until("it has come", async () => {
+      return (await asked.count()) > 0 && (await asked.textContent()) !== said;
+    });
+    await house.until("api", ({ phase }) => phase === "idle");
+    expect(await places(page)).toEqual(before);
+  }
+});
+
+test("no row leaves its place while one is pointed at or has the focus", async ({
+  house,
+  sign,
+}) => {
+  const shop = await house.project("shop");
+  await house.agent(shop, "aaa");
+  await house.agent(shop, "mmm", ASKS);
+  await house.agent(shop, "zzz", ASKS);
+  const { page } = await sign();
+  const names = page.getByRole("list", { name: "Agents" }).locator("[data-row]");
+  await rowOf(page, "zzz").hover();
+  const before = await places(page);
+  await house.send("zzz", "write it");
+  await rowOf(page, "zzz").getByText("Needs you", { exact: true }).waitFor();
+  await page.getByText("1 agent needs you").waitFor();
+  expect(await places(page)).toEqual(before);
+  await page.getByRole("heading", { name: "Fleet" }).hover();
+  await page.getByRole("heading", { name: /^Needs you/ }).waitFor();
+  expect(await names.allTextContents()).toEqual(["zzz", "aaa", "mmm"]);
+
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  const then = await places(page);
+  await house.send("mmm", "write it");
+  await page.getByText("2 agents need you").waitFor();
+  expect(await places(page)).toEqual(then);
+  await names.first().evaluate(() => (document.activeElement as HTMLElement).blur());
+  await until("they are first", async () => {
+    return (await names.allTextContents()).join() === "mmm,zzz,aaa";
+  });
+});
+
+test("several are chosen and paused together, by keys and by pointer", async ({ house, sign }) => {
+  const shop = await house.project("shop");
+  for (const name of ["api", "app", "web"]) await house.agent(shop, name);
+  const { page } = await sign();
+  await rowOf(page, "web").waitFor();
+  const before = await places(page);
+  for (const key of ["j", "x", "j", "x"]) await page.keyboard.press(key);
+  await page.getByText("2 chosen", { exact: true }).waitFor();
+  expect(await places(page)).toEqual(before);
+  await page.keyboard.press("p");
+  await house.until("api", ({ intent }) => intent === "pause");
+  await house.until("app", ({ intent }) => intent === "pause");
+  await page.getByText("Pause: 2 agents").waitFor();
+  expect((await house.look("web")).intent).toBe("run");
+  await page.keyboard.press("Escape");
+  await page.getByText("Nobody needs you").waitFor();
+
+  await page.getByRole("checkbox", { name: "Choose api" }).check();
+  await page.getByRole("checkbox", { name: "Choose web" }).click({ modifiers: ["Shift"] });
+  await page.getByText("3 chosen", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Stop those chosen" }).click();
+  const question = page.getByRole("alertdialog", { name: "Stop 3 agents?" });
+  await question.getByText("api, app, web").waitFor();
+  await question.getByRole("button", { name: "Stop" }).click();
+  for (const name of ["api", "app", "web"]) {
+    await house.until(name, ({ intent, phase }) => intent === "stop" && phase === "offline");
+  }
+  await page.getByRole("button", { name: "Choose nobody" }).click();
+
+  await rowOf(page, "web").hover();
+  await page.keyboard.press("m");
+  await page.getByRole("menuitem", { name: "Resume" }).click();
+  await house.until("web", ({ intent }) => intent === "run");
+  await page.keyboard.press("?");
+  const sheet = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+  for (const label of ["Pause or resume", "Stop", "Next agent"]) {
+    await sheet.getByText(label, { exact: true }).waitFor();
+  }
+});
+
+/** The row of an agent. */
+function rowOf(page: Page, name: string): Locator {
+  const link = page.getByRole("link", { name, exact: true });
+  return page.getByRole("list", { name: "Agents" }).getByRole("listitem").filter({ has: link });
+}
+
+/** Returns where each agent's name is. */
+function places(page: Page): Promise<string[]> {
+  return page.locator("[data-row]").evaluateAll((rows) =>
+    rows.map((row) => {
+      const { x, y } = row.getBoundingClientRect();
+      return `${row.textContent} ${x} ${y}`;
+    }),
+  );
+}
 
 test("an agent that is killed is seen to go and to come back", async ({ house, sign }) => {
   const shop = await house.project("shop");

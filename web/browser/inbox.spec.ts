@@ -7,6 +7,9 @@ import type { House, Script } from "./house";
 import { test } from "./stage";
 import { until } from "./wait";
 
+/** More messages than are told at once. */
+const MORE_THAN_A_PAGE = 120;
+
 /** Asks, tells, or thanks for an answer, whichever it is told. */
 const SPEAKS: Script = {
   rules: [
@@ -24,7 +27,7 @@ const SPEAKS: Script = {
   ],
 };
 
-test("a question is first and counted, is read by opening it, and its answer reaches the agent", async ({
+test("a question is first and counted until it is answered, though it is read by opening it", async ({
   house,
   sign,
 }) => {
@@ -53,10 +56,15 @@ test("a question is first and counted, is read by opening it, and its answer rea
   await question.getByText("Question", { exact: true }).waitFor();
   await question.getByText(/^In your inbox, read \d/).waitFor();
   await rail(page, "Inbox 1 unread").waitFor();
-  await until("the title counts nothing", async () => (await page.title()) === "Inbox · cmux");
   expect(await unread(house)).toEqual(["All is well."]);
-  // It stays in its place under the eyes of whoever reads it.
-  expect((await lines(page))[1]).toBe("api to You : Which port is it?");
+  // What was read and not answered is asked still.
+  for (const isAgain of [false, true]) {
+    if (isAgain) await page.reload();
+    await row(page, "Which port is it?").waitFor();
+    await until("it is asked", async () => (await lines(page))[0] === "Questions for you 1");
+    expect((await lines(page))[1]).toBe("api to You : Which port is it?");
+    await until("the title counts it", async () => (await page.title()) === "(1) Inbox · cmux");
+  }
 
   await page.keyboard.press("r");
   const field = page.getByRole("textbox", { name: "Answer api" });
@@ -67,6 +75,9 @@ test("a question is first and counted, is read by opening it, and its answer rea
   await page.keyboard.press("Control+Enter");
   const answer = page.getByRole("article", { name: "You to api" });
   await answer.getByText("It is 8080.").waitFor();
+  await until("the title counts nothing", async () => (await page.title()) === "Inbox · cmux");
+  // It stays in its place under the eyes of whoever answers it.
+  expect((await lines(page))[0]).toBe("Questions for you");
   await answer.getByText("Delivered", { exact: true }).first().waitFor();
   await page.getByRole("article", { name: "api to You" }).getByText("Thank you.").waitFor();
   expect(await field.inputValue()).toBe("");
@@ -90,6 +101,51 @@ test("what one browser has read is read in the other", async ({ house, sign }) =
   for (const { page } of [here, there]) {
     await until("it is with what is read", async () => (await lines(page))[0] === "Read 1");
   }
+});
+
+test("mail is read where all mail is, too, and a question is settled by its answer there", async ({
+  house,
+  sign,
+}) => {
+  const shop = await house.project("shop");
+  await house.agent(shop, "api", SPEAKS);
+  const { page } = await sign();
+  await tell(house, "ask");
+  const asked = page.getByRole("link", { name: "1 question in your inbox" });
+  await asked.waitFor();
+  await rail(page, "Messages").click();
+  await row(page, "Which port is it?").click();
+  await page.getByText(/^In your inbox, read \d/).waitFor();
+  await rail(page, "Inbox").waitFor();
+  expect(await unread(house)).toEqual([]);
+  await until("the title counts it", async () => (await page.title()) === "(1) Messages · cmux");
+  await page.getByRole("textbox", { name: "Answer api" }).fill("It is 8080.");
+  await page.getByRole("button", { name: "Answer" }).click();
+  await until("the title counts nothing", async () => (await page.title()) === "Messages · cmux");
+  await rail(page, "Fleet").click();
+  await page.getByRole("link", { name: "api", exact: true }).waitFor();
+  expect(await asked.count()).toBe(0);
+});
+
+test("a question is first however much was sent after it", async ({ house, sign }) => {
+  const shop = await house.project("shop");
+  await house.agent(shop, "api", SPEAKS);
+  await tell(house, "ask");
+  await until("it is there", async () => (await unread(house)).length === 1);
+  for (let n = 0; n < MORE_THAN_A_PAGE; n += 1) {
+    const body = `Report ${n}`;
+    await house.ask<Message>("POST", "/api/messages", { to: "user", project: shop, body });
+  }
+  const { page } = await sign({ path: "/inbox" });
+  await until("the title counts it", async () => (await page.title()) === "(1) Inbox · cmux");
+  await row(page, "Which port is it?").waitFor();
+  expect((await lines(page))[0]).toBe("Questions for you 1");
+  await page.getByRole("button", { name: "Mark all read" }).click();
+  await page.getByText(/^\d+ messages marked as read$/).waitFor();
+  await page.reload();
+  await row(page, "Which port is it?").waitFor();
+  expect((await lines(page))[0]).toBe("Questions for you 1");
+  await until("the title counts it", async () => (await page.title()) === "(1) Inbox · cmux");
 });
 
 /** A step that runs a command, for which nobody is asked. */

@@ -217,6 +217,133 @@ test("of what is long its beginning is shown, and all of it when it is asked for
   await letter.getByText("The end.").waitFor();
 });
 
+test("what was begun for one is not sent to another", async ({ house, sign }) => {
+  const shop = await house.project("shop");
+  const [api, web] = [await house.agent(shop, "api"), await house.agent(shop, "web")];
+  const visit = await sign({ path: `/messages?compose=${api.id}` });
+  const { page } = visit;
+  const field = page.getByRole("textbox", { name: "Message" });
+  await field.fill("For api alone.");
+  for (const [compose, to, text] of [
+    [web.id, "web", ""],
+    ["new", "", ""],
+    [api.id, "api", "For api alone."],
+  ] as const) {
+    await visit.go(`/messages?compose=${compose}`);
+    await until("the field is there", async () => (await field.inputValue()) === text);
+    expect(await page.getByRole("combobox", { name: "To" }).inputValue()).toBe(to);
+  }
+});
+
+test("what waits for an agent is a click away from it", async ({ house, sign }) => {
+  const shop = await house.project("shop");
+  const api = await house.agent(shop, "api");
+  await house.agent(shop, "web");
+  await house.json("agent", "pause", api.id);
+  await house.send("api", "for api");
+  await house.send("web", "for web", "--wait=60");
+  const { page } = await sign({ path: `/agents/${api.id}` });
+  await page.getByRole("link", { name: "1 message waits" }).click();
+  await shows(page, ["api: for api"]);
+});
+
+test("what can be done about a message is in the palette, and a message is copied by touch", async ({
+  house,
+  sign,
+}) => {
+  const shop = await house.project("shop");
+  const api = await house.agent(shop, "api");
+  await house.json("agent", "pause", api.id);
+  const { thread } = await house.send("api", "Never **mind**.");
+  const permissions = ["clipboard-read", "clipboard-write"];
+  const { page } = await sign({ path: `/messages?thread=${thread}`, permissions });
+  const letter = letterOf(page, "You to api");
+  await letter.getByRole("button", { name: "Take back" }).waitFor();
+  await offered(page, "Take back");
+  await letter.getByText("Cancelled", { exact: true }).first().waitFor();
+  await offered(page, "Send again");
+  await letter.getByText(/^Waits: its reader is paused/).waitFor();
+  await offered(page, "Copy link");
+  await page.getByText("The link is copied").waitFor();
+  const clipboard = (page: Page) => page.evaluate(() => navigator.clipboard.readText());
+  expect(await clipboard(page)).toBe(house.address(`/messages?thread=${thread}`));
+  await page.keyboard.press("Control+k");
+  await page.getByRole("dialog").waitFor();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+
+  const phone = (await sign({ path: `/messages?thread=${thread}`, permissions, phone: true })).page;
+  await phone.getByRole("button", { name: "Copy the message" }).tap();
+  await phone.getByRole("button", { name: "Copied" }).waitFor();
+  expect(await clipboard(phone)).toBe("Never **mind**.");
+  await phone.goto(house.address("/"));
+  await phone.getByRole("button", { name: "What to do with api" }).tap();
+  await phone.getByRole("menuitem", { name: "Copy its link" }).tap();
+  await phone.getByText("The link is copied").waitFor();
+  expect(await clipboard(phone)).toBe(house.address(`/agents/${api.id}`));
+});
+
+test("a note stays while it is pointed at", async ({ house, sign }) => {
+  const shop = await house.project("shop");
+  await house.agent(shop, "api");
+  const visit = await sign();
+  const { page } = visit;
+  // To a page whose clock runs ahead, the daemon is silent.
+  visit.allow(/WebSocket is closed before/);
+  await page.getByRole("button", { name: "What to do with api" }).click();
+  await page.clock.install();
+  await page.getByRole("menuitem", { name: "Pause" }).click();
+  const note = page.getByText("api is paused");
+  await note.hover();
+  await page.clock.fastForward(60_000);
+  expect(await note.isVisible()).toBe(true);
+  await page.getByRole("heading", { name: "Fleet" }).hover();
+  await page.clock.fastForward(60_000);
+  await note.waitFor({ state: "detached" });
+});
+
+test("what came to nothing is told without ids, and leads to what was written", async ({
+  house,
+  sign,
+}) => {
+  const shop = await house.project("shop");
+  const api = await house.agent(shop, "api");
+  await house.json("agent", "pause", api.id);
+  await house.send("api", "Be quick.", "--ttl", "1s");
+  const { page } = await sign({ path: "/inbox" });
+  await conversation(page, /Your message to api is expired/).click();
+  await letterOf(page, "cmux to You")
+    .getByText(/^Your message to api is expired/)
+    .waitFor();
+  await page.getByRole("button", { name: "Show that message" }).click();
+  await until("it has the focus", () => hasFocus(letterOf(page, "You to api")));
+  expect(await page.getByRole("main").textContent()).not.toContain("msg_");
+});
+
+test("a conversation says who said what to an agent, and has the line it was typed with", async ({
+  house,
+  sign,
+}) => {
+  const shop = await house.project("shop");
+  const api = await house.agent(shop, "api", { rules: [{ steps: [{ say: "It is **done**." }] }] });
+  const { id } = await house.send("api", "Do it.", "--wait=60");
+  const permissions = ["clipboard-read", "clipboard-write"];
+  const { page } = await sign({ path: `/agents/${api.id}?tab=conversation`, permissions });
+  const talk = page.getByRole("log", { name: "Conversation of api" });
+  await talk.getByText("Do it.", { exact: true }).waitFor();
+  const typed = talk.getByText(/^\[cmux dlv_/);
+  expect(await typed.isVisible()).toBe(false);
+  await talk.getByText("as typed").click();
+  expect(await typed.textContent()).toContain(id);
+  await talk.getByText("done", { exact: true }).hover();
+  await talk.getByRole("button", { name: "Copy the answer" }).click();
+  await talk.getByRole("button", { name: "Copied" }).waitFor();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  expect(copied).toBe("It is **done**.");
+  await talk.getByRole("link", { name: "From you" }).click();
+  await letterOf(page, "You to api").getByText("Do it.").waitFor();
+});
+
 test("what a message says is text, and nothing of it is run or loaded", async ({ house, sign }) => {
   const shop = await house.project("shop");
   await house.agent(shop, "api");
@@ -225,8 +352,11 @@ test("what a message says is text, and nothing of it is run or loaded", async ({
     '<img src="/nothing.png" onerror="window.ran = 2">',
     "This is **drawn**. [press me](javascript:window.ran=3) and [me](data:text/html,<script>window.ran=4</script>)",
     "![a picture](/picture.png)",
+    "[a page](/login?link=x), [another](login?link=x), [ours](HOUSE/login?link=x), [theirs](https://example.org/)",
     '<iframe src="javascript:window.ran=5"></iframe>',
-  ].join("\n\n");
+  ]
+    .join("\n\n")
+    .replace("HOUSE", house.address(""));
   const { thread } = await house.send("api", hostile, "--wait=60");
   const { page } = await sign();
   const asked: string[] = [];
@@ -244,12 +374,21 @@ test("what a message says is text, and nothing of it is run or loaded", async ({
     ran: Reflect.get(window, "ran") as unknown,
   }));
   expect(made.elements).toBe(0);
-  expect(made.addresses.filter((href) => !href?.startsWith("/"))).toEqual([]);
+  const isAgent = (href: string | null) => href?.startsWith("/agents/");
+  expect(made.addresses.filter((href) => !isAgent(href))).toEqual(["https://example.org/"]);
   expect(made.ran).toBeUndefined();
   expect(asked.filter((path) => path.endsWith(".png"))).toEqual([]);
   expect(page.context().pages().length).toBe(1);
   await conversation(page, /<b>bold<\/b> <script>/).waitFor();
 });
+
+/** Chooses in the palette what is found by a few letters. */
+async function offered(page: Page, letters: string): Promise<void> {
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Do anything" }).fill(letters);
+  await page.getByRole("option", { name: letters }).first().click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+}
 
 /** A step that runs a command, for which nobody is asked. */
 function bash(command: string): Record<string, unknown> {

@@ -33,7 +33,7 @@ const PICTURED: Readonly<Record<string, (page: Page) => Promise<void>>> = {
   conversation: async (page) => {
     await page.getByRole("button", { name: /^Bash .+ failed$/ }).waitFor();
     await page.getByRole("checkbox", { name: "Done" }).waitFor();
-    await page.getByRole("link", { name: "From a person" }).waitFor();
+    await page.getByRole("link", { name: "From you" }).waitFor();
   },
   thread: async (page) => {
     await page.getByRole("cell", { name: "22,528" }).waitFor();

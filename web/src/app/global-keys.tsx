@@ -3,7 +3,7 @@
 import { useRouter } from "@tanstack/react-router";
 import { go } from "../shared/go";
 import { type Shortcut, useShortcuts } from "../shared/keys";
-import { openPalette, openShortcuts } from "./opened";
+import { openShortcuts, togglePalette } from "./opened";
 import { PLACES } from "./places";
 
 export function GlobalKeys() {
@@ -15,7 +15,7 @@ export function GlobalKeys() {
     run: () => go({ to }),
   }));
   useShortcuts([
-    { keys: "mod+k", label: "Do anything", group: "Everywhere", run: openPalette },
+    { keys: "mod+k", label: "Do anything", group: "Everywhere", run: togglePalette },
     { keys: "?", label: "Show the shortcuts", group: "Everywhere", run: openShortcuts },
     {
       keys: "c",

@@ -21,8 +21,13 @@ export function followNeeds(): void {
     known = new Set(found.map(({ key }) => key));
     // What was there when the page was opened is on it.
     if (before === null) return;
-    for (const need of found) if (!before.has(need.key)) call(need);
+    for (const need of found) if (!before.has(need.key) && isNews(need)) call(need);
   });
+}
+
+/** Returns whether it has just come about: questions from before are found a little after the page was opened. */
+function isNews(need: Need): boolean {
+  return need.what !== "question" || need.letter.isNews;
 }
 
 function call(need: Need): void {

@@ -1,6 +1,6 @@
 /** What the palette offers on every page: the places, the theme, and what each feature adds. */
 
-import { Folder, Keyboard, Monitor, Moon, Sun } from "lucide-react";
+import { Folder, Keyboard, Link, Monitor, Moon, Sun } from "lucide-react";
 import { activityActions } from "../features/activity/actions";
 import { agentActions } from "../features/agent/actions";
 import { fleetActions } from "../features/fleet/actions";
@@ -9,6 +9,7 @@ import { messageActions } from "../features/messages/actions";
 import { settingsActions } from "../features/settings/actions";
 import { getFleet } from "../feed/store";
 import { type Action, offerActions } from "../shared/actions";
+import { copyAndSay } from "../shared/clipboard";
 import { go } from "../shared/go";
 import { setTheme } from "../shared/theme";
 import { openShortcuts } from "./opened";
@@ -58,6 +59,14 @@ function ownActions(): Action[] {
       group,
       icon: Monitor,
       run: () => setTheme("system"),
+    },
+    {
+      id: "copy link",
+      title: "Copy link to this page",
+      group,
+      keywords: ["address", "url", "share"],
+      icon: Link,
+      run: () => void copyAndSay(location.href, "The link"),
     },
     {
       id: "shortcuts",

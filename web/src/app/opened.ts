@@ -1,26 +1,15 @@
 /** What lies over the page: the palette or the sheet of shortcuts, or nothing. */
 
-import { useSyncExternalStore } from "react";
+import { cell } from "../shared/cell";
 
 export type Opened = "palette" | "shortcuts" | null;
 
-let opened: Opened = null;
-const listeners = new Set<() => void>();
+const opened = cell<Opened>(null);
 
-export function setOpened(next: Opened): void {
-  opened = next;
-  for (const listener of listeners) listener();
-}
-
+export const setOpened = opened.set;
+export const useOpened = opened.use;
 export const openPalette = () => setOpened("palette");
 export const openShortcuts = () => setOpened("shortcuts");
 
-export function useOpened(): Opened {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => opened,
-  );
-}
+/** Opens the palette, or closes it if it is what is open. */
+export const togglePalette = () => setOpened(opened.get() === "palette" ? null : "palette");

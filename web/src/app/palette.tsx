@@ -67,7 +67,14 @@ function Actions() {
     setAbove(null);
   };
   return (
-    <Command label="Do anything" loop shouldFilter={false} className="flex min-h-0 flex-col">
+    // Its own Ctrl-K would go up a line, and not close it.
+    <Command
+      label="Do anything"
+      loop
+      vimBindings={false}
+      shouldFilter={false}
+      className="flex min-h-0 flex-col"
+    >
       <div className="flex items-center gap-2 border-b border-edge px-3">
         <Search aria-hidden size={16} className="shrink-0 text-quiet" />
         {above && <Badge>{above.title.replace("…", "")}</Badge>}

@@ -1,7 +1,7 @@
 /** Where short notes are shown. */
 
 import { CircleAlert, CircleCheck, X } from "lucide-react";
-import { dismiss, type Toast, useToasts } from "../shared/toast";
+import { dismiss, holdToasts, type Toast, useToasts } from "../shared/toast";
 
 export function Toasts() {
   const toasts = useToasts();
@@ -9,6 +9,10 @@ export function Toasts() {
     <section
       aria-label="Notes"
       aria-live="polite"
+      onPointerEnter={() => holdToasts(true)}
+      onPointerLeave={() => holdToasts(false)}
+      onFocus={() => holdToasts(true)}
+      onBlur={() => holdToasts(false)}
       className="pointer-events-none fixed right-3 bottom-16 z-50 flex w-[min(22rem,calc(100vw-1.5rem))] flex-col gap-2 rail:bottom-4 rail:right-4"
     >
       {toasts.map((toast) => (

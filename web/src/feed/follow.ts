@@ -11,6 +11,8 @@ import {
 } from "../api/routes";
 import type { Agent, Event, Status } from "../wire";
 import { getLive, onLive, setLive } from "./live";
+import { lookBack } from "./look-back";
+import { withQuestions } from "./questions";
 import { reduce, type Want, withLooked, without, withStatus } from "./reduce";
 import { refetching } from "./refetch";
 import { follow, type Heard, type Socket, type Wire } from "./socket";
@@ -21,6 +23,7 @@ import { getFleet, setFleet, tell } from "./store";
 const FRAME_MS = 16;
 const RETRY_MS = 1_000;
 const STATUS = "status";
+const QUESTIONS = "questions";
 
 let socket: Socket | null = null;
 let knownAt = Date.now();
@@ -111,6 +114,7 @@ const heard: Heard = {
         // It may be another daemon, of another version or in safe mode, of which the log does not tell.
         if (wasLost) refetch.want(STATUS);
         wasLost = false;
+        refetch.want(QUESTIONS);
         return;
       case "behind":
         setLive({ is: "behind" });
@@ -178,11 +182,12 @@ function flush(): void {
 }
 
 function wantAll(wants: ReadonlyArray<Want>): void {
-  for (const want of wants) refetch.want(want.what === "agent" ? want.id : STATUS);
+  for (const want of wants) refetch.want(want.what === "agent" ? want.id : want.what);
 }
 
 const refetch = refetching(async (key) => {
   if (key === STATUS) setKnown(await showStatus());
+  else if (key === QUESTIONS) await findQuestions();
   else await look(key);
 });
 
@@ -193,6 +198,13 @@ function setKnown(status: Status): void {
   const { state: next, wants } = withStatus(state, status);
   setFleet(next);
   wantAll(wants);
+}
+
+/** Finds the questions that were open before the page was. */
+async function findQuestions(): Promise<void> {
+  const found = await lookBack();
+  const state = getFleet();
+  if (state !== null) setFleet(withQuestions(state, found));
 }
 
 async function look(id: string): Promise<void> {

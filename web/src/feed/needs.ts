@@ -1,6 +1,7 @@
-/** What a person is needed for: agents that ask or have failed, and questions in the inbox. */
+/** What a person is needed for: agents that ask or have failed, and questions that are not answered. */
 
 import type { Agent } from "../wire";
+import { openQuestions } from "./questions";
 import type { FleetState, Letter } from "./state";
 
 export type Need =
@@ -21,8 +22,7 @@ export function needs(state: FleetState): Need[] {
     const what = agent.phase === "failed" ? "failed" : "asking";
     found.push({ what, key: `${agent.id} ${what} ${agent.since}`, project: agent.project, agent });
   }
-  for (const letter of state.unread.values()) {
-    if (letter.kind !== "question") continue;
+  for (const letter of openQuestions(state)) {
     found.push({ what: "question", key: letter.id, project: letter.project, letter });
   }
   return found;

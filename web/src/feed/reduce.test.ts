@@ -77,6 +77,7 @@ test("mail to the person is unread until it is read", () => {
   expect(needs(arrived).map((need) => need.what)).toEqual(["question"]);
   const read = reduce(arrived, event("message.read", { message: "msg_1" }, { id: 13 })).state;
   expect(unreadCount(read)).toBe(0);
+  expect(needs(read).map((need) => need.what)).toEqual(["question"]);
 });
 
 test("what was unread before and is not known in detail is counted", () => {

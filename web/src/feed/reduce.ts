@@ -2,10 +2,11 @@
 
 import type { Agent, Event, Project, Status } from "../wire";
 import { type Data, fields, isIntent, isMessageKind, isPhase, number, text, usage } from "./data";
+import { answered, asked, unsaid } from "./questions";
 import { begun, type FleetState, type Letter } from "./state";
 
 /** What an event leaves open, and the daemon has to be asked for. */
-export type Want = { what: "agent"; id: string } | { what: "status" };
+export type Want = { what: "agent"; id: string } | { what: "status" } | { what: "questions" };
 
 export type Reduced = { state: FleetState; wants: Want[] };
 
@@ -80,11 +81,27 @@ function ofMessage(state: FleetState, event: Event, data: Data): Reduced {
   if (id === null) return { state, wants: [] };
   if (event.kind === "message.read") return { state: read(state, id), wants: [] };
   if (text(data, "to") === USER) return { state: arrived(state, event, id, data), wants: [] };
+  if (text(data, "from") !== USER) return ofQueue(state, event, data);
+  const said = ofPerson(state, event.kind, data);
+  const { state: next, wants } = ofQueue(said.state, event, data);
+  return { state: next, wants: [...said.wants, ...wants] };
+}
+
+function ofQueue(state: FleetState, event: Event, data: Data): Reduced {
   const agent = event.agent === null ? undefined : state.agents.get(event.agent);
   if (agent === undefined) return { state, wants: [] };
   const queue = Math.max(0, agent.queue + queued(event.kind, data));
   const wants = looks(state, agent.id);
   return { state: queue === agent.queue ? state : withAgent(state, { ...agent, queue }), wants };
+}
+
+/** What the person says answers what they were asked in that conversation, unless it comes to nothing. */
+function ofPerson(state: FleetState, kind: string, data: Data): Reduced {
+  const thread = text(data, "thread");
+  const change = queued(kind, data);
+  if (thread === null || change === 0 || kind === "message.delivered") return { state, wants: [] };
+  if (change > 0) return { state: answered(state, thread), wants: [] };
+  return { state: unsaid(state, thread), wants: [{ what: "questions" }] };
 }
 
 /** Returns by how many messages a queue is longer after a message's event. */
@@ -114,8 +131,10 @@ function arrived(state: FleetState, event: Event, id: string, data: Data): Fleet
     from: text(data, "from") ?? "",
     kind: isMessageKind(kind) ? kind : "status",
     at: event.at,
+    isNews: true,
   };
-  return { ...state, unread: new Map(state.unread).set(id, letter) };
+  const next = { ...state, unread: new Map(state.unread).set(id, letter) };
+  return kind === "question" ? asked(next, letter) : next;
 }
 
 /** Returns the state without a message that the person has read. */

@@ -13,7 +13,7 @@ import type {
   Vital,
 } from "../wire";
 
-/** A message to the person that they have not read, as far as the log tells of it. */
+/** A message to the person, as far as the log tells of it. */
 export type Letter = {
   id: string;
   thread: string;
@@ -21,6 +21,8 @@ export type Letter = {
   from: string;
   kind: MessageKind;
   at: Time;
+  /** Whether the log has told of it since the page was opened. */
+  isNews: boolean;
 };
 
 export type FleetState = {
@@ -37,6 +39,10 @@ export type FleetState = {
   unread: ReadonlyMap<string, Letter>;
   /** How many there are besides those, which were too many to ask for. */
   unreadBesides: number;
+  /** Questions to the person that they have not answered, oldest first. */
+  questions: ReadonlyMap<string, Letter>;
+  /** Conversations in which the person has said something since. */
+  answered: ReadonlySet<string>;
   health: Health | null;
   /** How cmux was when it last told. */
   vital: Vital | null;
@@ -55,14 +61,17 @@ export function begun(status: Status, unread: ReadonlyArray<Message>): FleetStat
     gone: new Set(),
     unread: new Map(letters.map((letter) => [letter.id, letter])),
     unreadBesides: Math.max(0, status.mail.unread - letters.length),
+    questions: new Map(),
+    answered: new Set(),
     health: null,
     vital: null,
   };
 }
 
-function letterOf(message: Message): Letter {
+/** Returns what the log would tell of a message. */
+export function letterOf(message: Message): Letter {
   const { id, thread, project, from, kind, created_at } = message;
-  return { id, thread, project, from, kind, at: created_at };
+  return { id, thread, project, from, kind, at: created_at, isNews: false };
 }
 
 /** Returns whether cmux itself does not do all that it is there for. */

@@ -1,8 +1,9 @@
 /** Asks before something is done that cannot be undone. */
 
 import { AlertDialog } from "radix-ui";
-import { type ReactNode, useSyncExternalStore } from "react";
+import type { ReactNode } from "react";
 import { Button } from "./button";
+import { cell } from "./cell";
 import { classes } from "./classes";
 import { DialogFoot, SHADE, SHEET } from "./dialog";
 import { useInert } from "./inert";
@@ -17,36 +18,25 @@ export type Question = {
 
 type Asked = { question: Question; answer: (yes: boolean) => void };
 
-let asked: Asked | null = null;
-const listeners = new Set<() => void>();
-
-function set(next: Asked | null): void {
-  asked = next;
-  for (const listener of listeners) listener();
-}
+const asked = cell<Asked | null>(null);
 
 /** Asks the person, and returns whether they want it. */
 export function confirm(question: Question): Promise<boolean> {
-  asked?.answer(false);
+  asked.get()?.answer(false);
   return new Promise((resolve) => {
-    set({
+    asked.set({
       question,
       answer: (yes) => {
-        set(null);
+        asked.set(null);
         resolve(yes);
       },
     });
   });
 }
 
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
-
 /** Where questions are shown. There is one, in the layout. */
 export function ConfirmHost() {
-  const now = useSyncExternalStore(subscribe, () => asked);
+  const now = asked.use();
   useInert(now !== null);
   if (now === null) return null;
   const { question, answer } = now;

@@ -3,11 +3,13 @@
 import { Check, Copy } from "lucide-react";
 import { useEffect, useState } from "react";
 import { classes } from "./classes";
+import { copyText } from "./clipboard";
+import { toastError } from "./toast";
 
 type Props = {
   /** What is copied, as a person calls it: `the code`. */
   what: string;
-  text: string | (() => string);
+  text: string | (() => string | Promise<string>);
   className?: string;
 };
 
@@ -19,18 +21,19 @@ export function CopyButton({ what, text, className }: Props) {
     const timer = setTimeout(() => setCopied(false), 1_500);
     return () => clearTimeout(timer);
   }, [isCopied]);
-  const copy = () => {
-    const wanted = typeof text === "string" ? text : text();
-    navigator.clipboard?.writeText(wanted).then(
-      () => setCopied(true),
-      () => {},
-    );
+  const copy = async () => {
+    try {
+      const wanted = typeof text === "string" ? text : await text();
+      setCopied(await copyText(wanted));
+    } catch (error) {
+      toastError(error, "It could not be copied");
+    }
   };
   const Icon = isCopied ? Check : Copy;
   return (
     <button
       type="button"
-      onClick={copy}
+      onClick={() => void copy()}
       aria-label={isCopied ? "Copied" : `Copy ${what}`}
       title={isCopied ? "Copied" : `Copy ${what}`}
       className={classes(

@@ -115,9 +115,44 @@ function ofTurn(kind: string, data: Data): EventSaid {
       return { text: said, tone: isBad ? "failed" : "plain" };
     }
     case "hook.received":
-      return plain(`told of ${text(data, "name")}${because(text(data, "tool"))}`);
+      return plain(hookSaid(data));
     default:
       return plain(kind);
+  }
+}
+
+/** Says what an agent's CLI has told of itself, in words if it is known what that means. */
+function hookSaid(data: Data): string {
+  const tool = text(data, "tool") ?? "a tool";
+  switch (text(data, "means")) {
+    case "session_began":
+      return "says that its session began";
+    case "session_ended":
+      return "says that its session is over";
+    case "prompted":
+      return "says that it was given a prompt";
+    case "tool_began":
+      return `says that it is about to use ${tool}`;
+    case "tool_ended":
+      return `says that it has used ${tool}${data["ok"] === false ? ", which failed" : ""}`;
+    case "asking":
+      return "says that it waits for an answer";
+    case "turn_ended":
+      return "says that its turn is over";
+    case "turn_in_background":
+      return "says that its turn goes on in the background";
+    case "turn_failed":
+      return "says that its turn failed";
+    case "limited":
+      return "says that its provider has a limit";
+    case "subagent_began":
+      return "says that a subagent began";
+    case "subagent_ended":
+      return "says that a subagent is done";
+    case "compacting":
+      return "says that its conversation is being made shorter";
+    default:
+      return `says something that changes nothing: ${text(data, "name")}`;
   }
 }
 

@@ -1,9 +1,10 @@
 /** What is shown where there is nothing: why, and what to do. */
 
-import { Check, CircleAlert, Copy, type LucideIcon } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { CircleAlert, type LucideIcon } from "lucide-react";
+import type { ReactNode } from "react";
 import { inWords } from "../api/request";
 import { Button } from "./button";
+import { CopyButton } from "./copy";
 
 type Props = {
   icon?: LucideIcon;
@@ -29,28 +30,10 @@ export function Empty({ icon: Icon, title, children, command, action }: Props) {
 
 /** A command to be run in a terminal, with a button that copies it. */
 export function Command({ text }: { text: string }) {
-  const [isCopied, setCopied] = useState(false);
-  const copy = () => {
-    navigator.clipboard?.writeText(text).then(
-      () => {
-        setCopied(true);
-        setTimeout(() => setCopied(false), 1_500);
-      },
-      () => {},
-    );
-  };
-  const Icon = isCopied ? Check : Copy;
   return (
     <span className="mt-1 inline-flex max-w-full items-center gap-1 rounded-md border border-edge bg-sunken py-0.5 pr-0.5 pl-2.5">
       <code className="min-w-0 text-left break-words">{text}</code>
-      <button
-        type="button"
-        onClick={copy}
-        aria-label={isCopied ? "Copied" : `Copy ${text}`}
-        className="inline-flex size-7 shrink-0 items-center justify-center rounded text-quiet hover:bg-hover hover:text-ink"
-      >
-        <Icon aria-hidden size={14} />
-      </button>
+      <CopyButton what={text} text={text} />
     </span>
   );
 }

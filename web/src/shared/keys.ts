@@ -1,6 +1,7 @@
 /** Keyboard shortcuts: who wants which keys, and what was pressed. */
 
-import { useEffect, useRef, useSyncExternalStore } from "react";
+import { useEffect, useRef } from "react";
+import { cell } from "./cell";
 
 /** A shortcut. `keys` is one key, `mod+k` for Ctrl or Cmd, or two in a row: `g f`. */
 export type Shortcut = {
@@ -43,13 +44,9 @@ export function named(event: {
 }
 
 const groups = new Map<symbol, ReadonlyArray<Shortcut>>();
-const listeners = new Set<() => void>();
-let all: ReadonlyArray<Shortcut> = [];
+const all = cell<ReadonlyArray<Shortcut>>([]);
 
-function changed(): void {
-  all = [...groups.values()].flat();
-  for (const listener of listeners) listener();
-}
+const changed = () => all.set([...groups.values()].flat());
 
 /** Has keys do something for as long as a component is there. The newest who wants a key gets it. */
 export function useShortcuts(shortcuts: ReadonlyArray<Shortcut>): void {
@@ -73,15 +70,7 @@ export function useShortcuts(shortcuts: ReadonlyArray<Shortcut>): void {
 }
 
 /** Returns all shortcuts that work now. */
-export function useAllShortcuts(): ReadonlyArray<Shortcut> {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => all,
-  );
-}
+export const useAllShortcuts = all.use;
 
 let pending: string | null = null;
 let pendingAt = 0;
@@ -96,11 +85,11 @@ export function listenToKeys(): () => void {
     const next = advance(
       pending,
       key,
-      all.map(({ keys }) => keys),
+      all.get().map(({ keys }) => keys),
     );
     pending = next.pending;
     pendingAt = performance.now();
-    const wanted = all.findLast(({ keys }) => keys === next.meant);
+    const wanted = all.get().findLast(({ keys }) => keys === next.meant);
     if (wanted === undefined) return;
     event.preventDefault();
     wanted.run();
@@ -109,12 +98,16 @@ export function listenToKeys(): () => void {
   return () => removeEventListener("keydown", listen);
 }
 
+/** What takes every key that is pressed in it. */
+const TYPED_INTO =
+  "input:not([type=checkbox]), textarea, select, [contenteditable], [data-takes-keys]";
+
 /** Returns whether a key is for what has the focus: text that is typed, a dialog, or a terminal. */
 function isTaken(event: KeyboardEvent, key: string): boolean {
   const target = event.target;
   if (!(target instanceof HTMLElement)) return false;
   if (key.startsWith("mod+")) return target.closest("[data-takes-keys]") !== null;
-  if (target.closest("input, textarea, select, [contenteditable], [data-takes-keys]")) return true;
+  if (target.closest(TYPED_INTO)) return true;
   if (document.querySelector("[role=dialog], [role=alertdialog], [role=menu], [role=listbox]")) {
     return true;
   }

@@ -4,6 +4,8 @@ import { type ReactNode, useRef } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { CopyButton } from "./copy";
+import { isOutward } from "./outward";
+import { Scrolls } from "./scrolls";
 
 const PLUGINS = [remarkGfm];
 
@@ -17,10 +19,9 @@ const COMPONENTS: Components = {
     <input type="checkbox" disabled checked={checked} aria-label={checked ? "Done" : "To do"} />
   ),
   table: ({ children }) => (
-    // What scrolls must be reached by keyboard.
-    <div tabIndex={0} className="overflow-x-auto">
+    <Scrolls as="div" className="overflow-x-auto">
       <table>{children}</table>
-    </div>
+    </Scrolls>
   ),
   // A page has its own headings; those of a text are below them.
   h1: ({ children }) => <h3>{children}</h3>,
@@ -40,9 +41,9 @@ export default function MarkdownBody({ text }: { text: string }) {
   );
 }
 
-/** A link to elsewhere. An address that a page must not follow, such as `javascript:`, was left out before. */
+/** A link to elsewhere. What leads nowhere else is text, so that nobody has the person follow a link of cmux's own. */
 function Outward({ href, children }: { href: unknown; children: ReactNode }) {
-  if (typeof href !== "string" || href === "") return children;
+  if (typeof href !== "string" || !isOutward(href, location.origin)) return children;
   return (
     <a href={href} target="_blank" rel="noreferrer noopener">
       {children}
@@ -55,13 +56,13 @@ function Code({ children }: { children: ReactNode }) {
   const block = useRef<HTMLPreElement>(null);
   return (
     <div className="group/code relative">
-      <pre ref={block} tabIndex={0}>
+      <Scrolls as="pre" ref={block}>
         {children}
-      </pre>
+      </Scrolls>
       <CopyButton
         what="the code"
         text={() => block.current?.textContent ?? ""}
-        className="absolute top-1 right-1 bg-panel opacity-0 group-hover/code:opacity-100 focus-visible:opacity-100"
+        className="absolute top-1 right-1 bg-panel opacity-0 group-hover/code:opacity-100 focus-visible:opacity-100 pointer-coarse:opacity-100"
       />
     </div>
   );

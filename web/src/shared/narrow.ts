@@ -1,15 +1,22 @@
-/** Whether the screen is as narrow as a phone's, for heights that a style sheet cannot say. */
+/** How wide the screen is, for what a style sheet cannot say. */
 
 import { useSyncExternalStore } from "react";
 
-const NARROW = matchMedia("(max-width: 719.98px)");
-
-function subscribe(listener: () => void): () => void {
-  NARROW.addEventListener("change", listener);
-  return () => NARROW.removeEventListener("change", listener);
+/** Returns what tells whether a query about the screen is met, and again when that changes. */
+function watching(query: string): () => boolean {
+  const media = matchMedia(query);
+  const subscribe = (listener: () => void) => {
+    media.addEventListener("change", listener);
+    return () => media.removeEventListener("change", listener);
+  };
+  return () => useSyncExternalStore(subscribe, () => media.matches);
 }
 
-/** Returns whether it is under 720 px wide, and again when that changes. */
-export function useIsNarrow(): boolean {
-  return useSyncExternalStore(subscribe, () => NARROW.matches);
-}
+/** Whether it is as narrow as a phone's: under 720 px. */
+export const useIsNarrow = watching("(max-width: 719.98px)");
+
+/** Whether there is room for columns, or for two things side by side. */
+export const useIsWide = watching("(min-width: 68rem)");
+
+/** Whether there is room for two things side by side that both want much. */
+export const useIsVeryWide = watching("(min-width: 120rem)");

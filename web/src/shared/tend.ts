@@ -3,6 +3,7 @@
 import {
   CircleStop,
   Hand,
+  Link,
   MessageSquarePlus,
   Pause,
   Play,
@@ -13,7 +14,9 @@ import {
 import { interruptAgent, pauseAgent, restartAgent, resumeAgent, stopAgent } from "../api/routes";
 import { forgetAgent, learnAgent } from "../feed/follow";
 import type { Agent } from "../wire";
+import { copyAndSay, linkTo } from "./clipboard";
 import { confirm, type Question } from "./confirm";
+import { counted } from "./format";
 import { go } from "./go";
 import type { MenuItem } from "./menu";
 import { toast, toastError } from "./toast";
@@ -117,19 +120,19 @@ async function ask(agent: Agent, what: Tending): Promise<Agent | null> {
   }
 }
 
-/** Returns what the person is told once it is done. */
+/** Returns what the person is told once it is taken on. What takes a while is under way then. */
 function done(agent: Agent, what: Tending): string {
   switch (what) {
     case "interrupt":
-      return `${agent.name} is interrupted`;
+      return `${agent.name} is being interrupted`;
     case "pause":
       return `${agent.name} is paused`;
     case "resume":
-      return `${agent.name} runs`;
+      return `${agent.name} is resumed`;
     case "restart":
-      return `${agent.name} is restarted`;
+      return `${agent.name} is being restarted`;
     case "stop":
-      return `${agent.name} is stopped`;
+      return `${agent.name} is being stopped`;
     case "forget":
       return `${agent.name} is forgotten`;
   }
@@ -148,6 +151,43 @@ export async function tend(agent: Agent, what: Tending): Promise<boolean> {
   } catch (error) {
     toastError(error, `${describeTending(what).label} did not work`);
     return false;
+  }
+}
+
+/** How many are asked for at a time. */
+const AT_ONCE_MAX = 4;
+
+/** Does it to all of several with whom it can be done, after the person was asked once if need be. */
+export async function tendAll(agents: ReadonlyArray<Agent>, what: Tending): Promise<void> {
+  const able = agents.filter((agent) => canTend(agent, what));
+  const [first] = able;
+  if (first === undefined) return;
+  if (able.length === 1) {
+    await tend(first, what);
+    return;
+  }
+  const { label } = describeTending(what);
+  const asked = question(first, what);
+  const title = `${label} ${able.length} agents?`;
+  const detail = `For each: ${able.map(({ name }) => name).join(", ")}. ${asked?.detail ?? ""}`;
+  if (asked !== null && !(await confirm({ ...asked, title, detail }))) return;
+  const left = [...able];
+  const errors: unknown[] = [];
+  const work = async () => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      try {
+        const answer = await ask(next, what);
+        if (answer !== null) learnAgent(answer);
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE_MAX }, work));
+  if (errors.length > 0) {
+    toastError(errors[0], `${label} did not work for ${counted(errors.length, "agent")}`);
+  } else {
+    toast(`${label}: ${counted(able.length, "agent")}`);
   }
 }
 
@@ -176,6 +216,11 @@ export function tendMenu(agent: Agent): MenuItem[] {
       label: "Write to it",
       icon: MessageSquarePlus,
       run: () => go({ to: "/messages", search: { compose: agent.id } }),
+    },
+    {
+      label: "Copy its link",
+      icon: Link,
+      run: () => void copyAndSay(linkTo(`/agents/${agent.id}`), "The link"),
     },
     "line",
     tending("interrupt"),

@@ -5,8 +5,9 @@ import { Braces, Link as LinkIcon, ListFilter } from "lucide-react";
 import { type ReactNode, useLayoutEffect, useRef } from "react";
 import { fields, text } from "../../feed/data";
 import { Button } from "../../shared/button";
+import { copyAndSay, linkTo } from "../../shared/clipboard";
 import { moment } from "../../shared/format";
-import { toast } from "../../shared/toast";
+import { Scrolls } from "../../shared/scrolls";
 import type { Event } from "../../wire";
 
 type Props = {
@@ -26,6 +27,8 @@ export function EventDetail({ event, onHeight, onKind }: Props) {
     watch.observe(shown);
     return () => watch.disconnect();
   }, [onHeight]);
+  // Without the filters that it was found by.
+  const link = linkTo(`/activity?at=${event.id}`);
   return (
     <div
       ref={box}
@@ -39,20 +42,23 @@ export function EventDetail({ event, onHeight, onKind }: Props) {
         {event.run !== null && <Fact name="Life">{event.run}</Fact>}
         {event.cause !== null && <Fact name="Cause">{event.cause}</Fact>}
       </dl>
-      <pre
-        // What scrolls must be reached by keyboard.
-        tabIndex={0}
-        role="region"
+      <Scrolls
+        as="section"
         aria-label="What it tells"
-        className="max-h-72 overflow-auto rounded-md border border-edge bg-panel px-3 py-2 text-xs break-words whitespace-pre-wrap"
+        className="max-h-72 overflow-auto rounded-md border border-edge bg-panel px-3 py-2"
       >
-        {JSON.stringify(event.data, null, 2)}
-      </pre>
+        <pre className="text-xs break-words whitespace-pre-wrap">
+          {JSON.stringify(event.data, null, 2)}
+        </pre>
+      </Scrolls>
       <div className="flex flex-wrap items-center gap-2">
-        <Button icon={LinkIcon} onClick={() => copyLink(event.id)}>
+        <Button icon={LinkIcon} onClick={() => void copyAndSay(link, "The link")}>
           Copy link
         </Button>
-        <Button icon={Braces} onClick={() => copy(JSON.stringify(event, null, 2), "The event")}>
+        <Button
+          icon={Braces}
+          onClick={() => void copyAndSay(JSON.stringify(event, null, 2), "The event")}
+        >
           Copy JSON
         </Button>
         <Button icon={ListFilter} onClick={() => onKind(event.kind)}>
@@ -91,15 +97,4 @@ function Where({ event }: { event: Event }) {
       )}
     </>
   );
-}
-
-/** Copies the address of an event, without the filters that it was found by. */
-export function copyLink(id: number): void {
-  copy(`${location.origin}/activity?at=${id}`, "The link");
-}
-
-function copy(said: string, what: string): void {
-  const refused = () => toast("The browser does not let this page copy", { tone: "failed" });
-  if (navigator.clipboard === undefined) refused();
-  else navigator.clipboard.writeText(said).then(() => toast(`${what} is copied`), refused);
 }

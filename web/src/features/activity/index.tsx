@@ -4,7 +4,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Activity, SearchX } from "lucide-react";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useLive } from "../../feed/live";
-import { useAgents, useFleet, useProjects } from "../../feed/store";
+import { useFleet } from "../../feed/store";
 import { Button } from "../../shared/button";
 import { classes } from "../../shared/classes";
 import { Empty, ErrorNote } from "../../shared/empty";
@@ -13,6 +13,7 @@ import { FilterBar } from "../../shared/filter-bar";
 import { counted } from "../../shared/format";
 import { useShortcuts } from "../../shared/keys";
 import { Page } from "../../shared/page";
+import { useWhose } from "../../shared/whose";
 import { FAMILIES, isFiltering } from "./filter";
 import { LogList } from "./log-list";
 import { MATCHES_MAX } from "./matches";
@@ -147,32 +148,13 @@ function MatchesTop({ matching }: { matching: Matching }) {
 type FiltersProps = { search: ActivitySearch; onChange: (change: ActivitySearch) => void };
 
 function Filters({ search, onChange }: FiltersProps) {
-  const projects = useProjects();
-  const agents = useAgents(search.project);
-  const named = new Map(projects.map(({ id, name }) => [id, name]));
+  const whose = useWhose(search, onChange);
   return (
     <FilterBar
       isFiltered={search.q !== undefined}
       onClear={() => onChange(NO_FILTER)}
       filters={[
-        {
-          label: "Project",
-          all: "All projects",
-          value: search.project,
-          options: projects.map(({ id, name }) => ({ value: id, label: name })),
-          onChange: (project) => onChange({ project, agent: undefined }),
-        },
-        {
-          label: "Agent",
-          all: "All agents",
-          value: search.agent,
-          options: agents.map(({ id, name, project }) => ({
-            value: id,
-            label: name,
-            ...(projects.length > 1 ? { note: named.get(project) ?? project } : {}),
-          })),
-          onChange: (agent) => onChange({ agent }),
-        },
+        ...whose,
         {
           label: "Kind",
           all: "All kinds",

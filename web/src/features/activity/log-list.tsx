@@ -6,6 +6,7 @@ import { useFleet } from "../../feed/store";
 import { counted } from "../../shared/format";
 import { useShortcuts } from "../../shared/keys";
 import { useIsNarrow } from "../../shared/narrow";
+import { focusedRow, focusRow } from "../../shared/row-keys";
 import { EventDetail } from "./event-detail";
 import { EventRow, MissingRow, ROW_PX, RowSkeleton, whoseOf } from "./event-row";
 import type { Rows } from "./rows";
@@ -267,8 +268,8 @@ function useRowKeys(
   const step = (by: 1 | -1) => {
     const box = scroller.current;
     if (box === null || rows.count === 0) return;
-    const focused = document.activeElement?.getAttribute("data-row");
-    const id = focused ? Number(focused) : last.current;
+    const focused = focusedRow();
+    const id = focused === null ? last.current : Number(focused);
     const here = id === null ? null : rows.indexOf(id);
     const bottom = rowAt(layout, box.scrollTop + box.clientHeight - 1);
     const next = here === null ? bottom : Math.max(0, Math.min(rows.count - 1, here + by));
@@ -276,8 +277,7 @@ function useRowKeys(
     last.current = to;
     const px = scrollTo(layout, next, box.scrollTop - view.headPx, box.clientHeight);
     if (px !== null) box.scrollTop = px + view.headPx;
-    // The row may have to be drawn first.
-    requestAnimationFrame(() => box.querySelector<HTMLElement>(`[data-row="${to}"]`)?.focus());
+    focusRow(box, String(to));
   };
   const group = "Activity";
   const close = { keys: "escape", label: "Close the event", group, run: () => onOpen(undefined) };

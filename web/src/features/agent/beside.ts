@@ -1,25 +1,16 @@
 /** Whether the conversation stands beside the terminal: if there is room, and the person wants it. */
 
-import { useCallback, useState, useSyncExternalStore } from "react";
+import { useCallback, useState } from "react";
+import { useIsVeryWide, useIsWide } from "../../shared/narrow";
 import { readStored, writeStored } from "../../shared/theme";
 
 const KEY = "cmux.agent.beside";
 
-/** From here on there is room for both; from there on, both are readable without being asked for. */
-const ROOM = matchMedia("(min-width: 68rem)");
-const PLENTY = matchMedia("(min-width: 120rem)");
-
-function subscribe(listener: () => void): () => void {
-  for (const width of [ROOM, PLENTY]) width.addEventListener("change", listener);
-  return () => {
-    for (const width of [ROOM, PLENTY]) width.removeEventListener("change", listener);
-  };
-}
-
 /** Returns whether it stands there and how to change that, or nothing where there is no room. */
 export function useBeside(): { isOpen: boolean; toggle: () => void } | null {
-  const hasRoom = useSyncExternalStore(subscribe, () => ROOM.matches);
-  const hasPlenty = useSyncExternalStore(subscribe, () => PLENTY.matches);
+  const hasRoom = useIsWide();
+  // There, both are readable without being asked for.
+  const hasPlenty = useIsVeryWide();
   const [chosen, setChosen] = useState(() => readStored(KEY));
   const isOpen = chosen === null ? hasPlenty : chosen === "yes";
   const toggle = useCallback(() => {

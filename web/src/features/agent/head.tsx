@@ -61,6 +61,7 @@ export function Doing({ agent }: { agent: Agent }) {
       {agent.queue > 0 && (
         <Link
           to="/messages"
+          search={{ agent: agent.id, state: "queued" }}
           className="inline-flex items-center gap-1.5 text-quiet hover:underline"
         >
           <Mail aria-hidden size={14} />

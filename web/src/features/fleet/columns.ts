@@ -2,7 +2,7 @@
 
 /** The columns, the same in the head and in each row. */
 export const COLUMNS =
-  "wide:grid wide:items-center wide:gap-x-3 wide:px-4 " +
+  "wide:grid wide:items-center wide:gap-x-3 wide:pr-4 wide:pl-10 " +
   "wide:grid-cols-[minmax(8rem,20rem)_5.5rem_11.5rem_minmax(7rem,1fr)_3rem_8.5rem_2rem]";
 
 const FLOWS = "wide:[grid-area:auto]";

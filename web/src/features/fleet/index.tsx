@@ -1,10 +1,9 @@
 /** The fleet: all agents, or those of a project; who needs a person first. */
 
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { Bot, FolderPlus, Inbox, Plus, SearchX } from "lucide-react";
-import { type RefObject, useMemo, useRef, useState } from "react";
-import type { FleetState } from "../../feed/state";
-import { useAgents, useFleet, useProjects } from "../../feed/store";
+import { Bot, FolderPlus, Plus, SearchX } from "lucide-react";
+import { type RefObject, useCallback, useMemo, useRef, useState } from "react";
+import { useAgents, useProjects } from "../../feed/store";
 import { Button } from "../../shared/button";
 import { classes } from "../../shared/classes";
 import { Empty } from "../../shared/empty";
@@ -13,8 +12,9 @@ import { counted } from "../../shared/format";
 import { useShortcuts } from "../../shared/keys";
 import { Page } from "../../shared/page";
 import type { Agent } from "../../wire";
-import { linesOf } from "./lines";
-import { FleetList } from "./list";
+import { ChosenBar, NeedsBar } from "./bar";
+import { between, type Line, linesOf } from "./lines";
+import { type Choosing, FleetList } from "./list";
 import { SpawnDialog } from "./spawn";
 
 export function FleetPage() {
@@ -36,6 +36,7 @@ export function FleetPage() {
     const projects = id === undefined ? everyProject : everyProject.filter((one) => one.id === id);
     return linesOf({ agents, projects, query: q.trim(), isOne: id !== undefined });
   }, [agents, everyProject, id, q]);
+  const choosing = useChoosing(agents, lines);
   useShortcuts([
     { keys: "n", label: "Spawn an agent", group: "Fleet", run: () => spawn(id) },
     { keys: "/", label: "Find an agent", group: "Fleet", run: () => finder.current?.focus() },
@@ -68,9 +69,13 @@ export function FleetPage() {
         )
       }
     >
-      <Questions project={id} />
+      {choosing.chosen.length > 0 ? (
+        <ChosenBar chosen={choosing.chosen} onClear={choosing.clear} />
+      ) : (
+        everyProject.length > 0 && <NeedsBar project={id} />
+      )}
       {lines.length > 0 && !(agents.length === 0 && id !== undefined) ? (
-        <FleetList lines={lines} onSpawn={spawn} />
+        <FleetList lines={lines} scope={`${id} ${q}`} choosing={choosing} onSpawn={spawn} />
       ) : (
         <Nothing
           isUnknown={id !== undefined && project === undefined}
@@ -86,6 +91,30 @@ export function FleetPage() {
       />
     </Page>
   );
+}
+
+/** Which agents are chosen, to do something to all of them. Those that are gone are not. */
+function useChoosing(agents: ReadonlyArray<Agent>, lines: ReadonlyArray<Line>): Choosing {
+  const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
+  const last = useRef<string | null>(null);
+  const latest = useRef(lines);
+  latest.current = lines;
+  const chosen = useMemo(() => agents.filter(({ id }) => ids.has(id)), [agents, ids]);
+  const clear = useCallback(() => setIds(new Set()), []);
+  const choose = useCallback((id: string, isRange: boolean) => {
+    const from = last.current;
+    last.current = id;
+    setIds((was) => {
+      const next = new Set(was);
+      if (isRange && from !== null) {
+        for (const one of between(latest.current, from, id)) next.add(one);
+      } else if (!next.delete(id)) {
+        next.add(id);
+      }
+      return next;
+    });
+  }, []);
+  return { chosen, ids, choose, clear };
 }
 
 /** How many there are, and how many of them work. */
@@ -118,25 +147,6 @@ function Finder({ field, query, onChange }: FinderProps) {
       }}
       className={classes(INPUT, "h-8 w-24 rail:w-44")}
     />
-  );
-}
-
-/** The questions in the inbox, which need a person as much as an agent that asks does. */
-function Questions({ project }: { project: string | undefined }) {
-  const count = useFleet((state: FleetState) => {
-    const isHere = (where: string | null) => project === undefined || where === project;
-    const letters = [...state.unread.values()];
-    return letters.filter((letter) => letter.kind === "question" && isHere(letter.project)).length;
-  });
-  if (count === 0) return null;
-  return (
-    <Link
-      to="/inbox"
-      className="flex min-h-9 shrink-0 items-center gap-2 border-b border-asking-edge bg-asking-soft px-3 font-medium text-asking hover:underline rail:px-4"
-    >
-      <Inbox aria-hidden size={15} />
-      {counted(count, "question")} in your inbox
-    </Link>
   );
 }
 

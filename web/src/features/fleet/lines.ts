@@ -45,6 +45,14 @@ function lineOf(agent: Agent, named: ReadonlyMap<string, Project> | undefined): 
   return { what: "agent", key: agent.id, agent, project: named?.get(agent.project) };
 }
 
+/** Returns the agents from one to another, both included, in the order of the lines. */
+export function between(lines: ReadonlyArray<Line>, from: string, to: string): string[] {
+  const ids = lines.flatMap((line) => (line.what === "agent" ? [line.key] : []));
+  const [one, other] = [ids.indexOf(from), ids.indexOf(to)];
+  if (one === -1 || other === -1) return [to];
+  return ids.slice(Math.min(one, other), Math.max(one, other) + 1);
+}
+
 /** Returns whether each word of `query` is in an agent's name, role, kind or phase. */
 export function fits(agent: Agent, query: string): boolean {
   const text = `${agent.name} ${agent.role} ${agent.kind} ${agent.phase}`.toLowerCase();

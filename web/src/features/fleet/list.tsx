@@ -2,26 +2,16 @@
 
 import { Link } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef } from "react";
 import { Button } from "../../shared/button";
 import { classes } from "../../shared/classes";
-import { useShortcuts } from "../../shared/keys";
+import { useIsWide } from "../../shared/narrow";
+import type { Agent } from "../../wire";
 import { COLUMNS } from "./columns";
+import { useHeldLines } from "./hold";
+import { useRowKeys } from "./keys";
 import type { Line } from "./lines";
 import { AgentRow } from "./row";
-
-const NARROW = matchMedia("(width < 68rem)");
-
-/** Returns whether a row has two lines. */
-function useIsNarrow(): boolean {
-  const [isNarrow, setNarrow] = useState(NARROW.matches);
-  useEffect(() => {
-    const look = () => setNarrow(NARROW.matches);
-    NARROW.addEventListener("change", look);
-    return () => NARROW.removeEventListener("change", look);
-  }, []);
-  return isNarrow;
-}
 
 /** Returns how high a line is, in pixels of a root font of 16. */
 function height(line: Line | undefined, isNarrow: boolean): number {
@@ -38,11 +28,26 @@ function height(line: Line | undefined, isNarrow: boolean): number {
   }
 }
 
-type Props = { lines: ReadonlyArray<Line>; onSpawn: (project: string) => void };
+/** Who is chosen, and how that is changed. */
+export type Choosing = {
+  chosen: ReadonlyArray<Agent>;
+  ids: ReadonlySet<string>;
+  choose: (id: string, isRange: boolean) => void;
+  clear: () => void;
+};
 
-export function FleetList({ lines, onSpawn }: Props) {
+type Props = {
+  lines: ReadonlyArray<Line>;
+  /** What is shown: other lines of the same are held back while a row is used. */
+  scope: string;
+  choosing: Choosing;
+  onSpawn: (project: string) => void;
+};
+
+export function FleetList({ lines: wanted, scope, choosing, onSpawn }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
-  const isNarrow = useIsNarrow();
+  const isNarrow = !useIsWide();
+  const { lines, listen } = useHeldLines(wanted, scope, scroller);
   const virtual = useVirtualizer({
     count: lines.length,
     getScrollElement: () => scroller.current,
@@ -52,9 +57,9 @@ export function FleetList({ lines, onSpawn }: Props) {
   });
   // biome-ignore lint/correctness/useExhaustiveDependencies: heights are told by what the lines are.
   useEffect(() => virtual.measure(), [isNarrow, lines]);
-  useRowKeys(lines, scroller, (at) => virtual.scrollToIndex(at, { align: "auto" }));
+  useRowKeys({ lines, scroller, choosing, show: (at) => virtual.scrollToIndex(at) });
   return (
-    <div ref={scroller} className="min-h-0 flex-1 overflow-y-auto">
+    <div ref={scroller} {...listen} className="min-h-0 flex-1 overflow-y-auto">
       <Head />
       <ul aria-label="Agents" className="relative" style={{ height: virtual.getTotalSize() }}>
         {virtual.getVirtualItems().map((item) => {
@@ -66,7 +71,7 @@ export function FleetList({ lines, onSpawn }: Props) {
               className="absolute inset-x-0 top-0"
               style={{ height: item.size, transform: `translateY(${item.start}px)` }}
             >
-              <LineFace line={line} onSpawn={onSpawn} />
+              <LineFace line={line} choosing={choosing} onSpawn={onSpawn} />
             </li>
           );
         })}
@@ -95,10 +100,20 @@ function Head() {
   );
 }
 
-function LineFace({ line, onSpawn }: { line: Line; onSpawn: (project: string) => void }) {
+type FaceProps = Pick<Props, "choosing" | "onSpawn"> & { line: Line };
+
+function LineFace({ line, choosing, onSpawn }: FaceProps) {
   switch (line.what) {
     case "agent":
-      return <AgentRow agent={line.agent} project={line.project} />;
+      return (
+        <AgentRow
+          agent={line.agent}
+          project={line.project}
+          isChosen={choosing.ids.has(line.key)}
+          isChoosing={choosing.chosen.length > 0}
+          onChoose={choosing.choose}
+        />
+      );
     case "needs":
       return (
         <h2 className="flex h-full items-end gap-2 border-b border-edge px-3 pb-1.5 font-semibold text-asking rail:px-4">
@@ -133,33 +148,4 @@ function LineFace({ line, onSpawn }: { line: Line; onSpawn: (project: string) =>
         </div>
       );
   }
-}
-
-/** Has `j` and `k` go from agent to agent. */
-function useRowKeys(
-  lines: ReadonlyArray<Line>,
-  scroller: { current: HTMLElement | null },
-  show: (at: number) => void,
-): void {
-  const last = useRef<string | null>(null);
-  const step = (by: 1 | -1) => {
-    const rows = lines.flatMap((line, at) =>
-      line.what === "agent" ? [{ key: line.key, at }] : [],
-    );
-    const focused = document.activeElement?.getAttribute("data-row") ?? last.current;
-    const now = rows.findIndex(({ key }) => key === focused);
-    const next = rows[now === -1 ? (by === 1 ? 0 : rows.length - 1) : now + by];
-    if (next === undefined) return;
-    last.current = next.key;
-    show(next.at);
-    // The row may have to be drawn first.
-    requestAnimationFrame(() => {
-      scroller.current?.querySelector<HTMLElement>(`[data-row="${next.key}"]`)?.focus();
-    });
-  };
-  const group = "Fleet";
-  useShortcuts([
-    { keys: "j", label: "Next agent", group, run: () => step(1) },
-    { keys: "k", label: "Previous agent", group, run: () => step(-1) },
-  ]);
 }

@@ -20,19 +20,40 @@ type Props = {
   agent: Agent;
   /** Said with the agent where its project is not told by a heading. */
   project: Project | undefined;
+  isChosen: boolean;
+  /** Whether anybody is chosen, so that all can be seen to be so or not. */
+  isChoosing: boolean;
+  onChoose: (id: string, isRange: boolean) => void;
 };
 
 /** It is drawn again only when its own agent has changed. */
-export const AgentRow = memo(function AgentRow({ agent, project }: Props) {
+export const AgentRow = memo(function AgentRow(props: Props) {
+  const { agent, project, isChosen, isChoosing, onChoose } = props;
   const wait = describeWait(agent);
   return (
     <div
       className={classes(
-        "relative grid h-full grid-cols-[minmax(0,1fr)_auto_2.5rem_2rem] content-center gap-x-2 border-b border-edge pr-1 pl-3 rail:pr-2 rail:pl-4 hover:bg-hover",
+        "group/row relative grid h-full grid-cols-[minmax(0,1fr)_auto_2.5rem_2rem] content-center gap-x-2 border-b border-edge pr-1 pl-10 rail:pr-2 hover:bg-hover",
         needsPerson(agent) && "bg-asking-soft/60",
+        isChosen && "bg-selected hover:bg-selected",
         COLUMNS,
       )}
     >
+      <label className="absolute inset-y-0 left-0 z-10 flex w-10 items-center justify-center">
+        <input
+          type="checkbox"
+          aria-label={`Choose ${agent.name}`}
+          checked={isChosen}
+          onChange={({ nativeEvent }) =>
+            onChoose(agent.id, nativeEvent instanceof MouseEvent && nativeEvent.shiftKey)
+          }
+          className={classes(
+            "size-4 accent-accent",
+            !isChoosing &&
+              "opacity-0 group-hover/row:opacity-100 focus-visible:opacity-100 pointer-coarse:opacity-60",
+          )}
+        />
+      </label>
       <div className={classes("flex min-w-0 items-center gap-2", CELLS.who)}>
         <Link
           to="/agents/$agent"

@@ -1,11 +1,10 @@
 /** The daemon itself, and its store. */
 
 import { TriangleAlert } from "lucide-react";
-import type { ReactNode } from "react";
 import { useFleet } from "../../feed/store";
 import { Age, Ago } from "../../shared/age";
-import { CopyButton } from "../../shared/copy";
 import { Command } from "../../shared/empty";
+import { Fact } from "../../shared/facts";
 import { bytes, moment } from "../../shared/format";
 import { Section } from "../../shared/page";
 import type { StoreNotice } from "../../wire";
@@ -31,9 +30,7 @@ export function DaemonSection() {
         </Fact>
         <Fact name="Up for">{daemon.started_at ? <Age at={daemon.started_at} /> : "–"}</Fact>
         <Fact name="Address">{daemon.address ?? "–"}</Fact>
-        <Fact name="Home" copied={daemon.home}>
-          <code className="break-all">{daemon.home}</code>
-        </Fact>
+        <Fact name="Home" copied={daemon.home} isCode />
       </dl>
     </Section>
   );
@@ -80,19 +77,5 @@ function Notices({ notices }: { notices: ReadonlyArray<StoreNotice> }) {
         </li>
       ))}
     </ul>
-  );
-}
-
-type FactProps = { name: string; copied?: string; children: ReactNode };
-
-function Fact({ name, copied, children }: FactProps) {
-  return (
-    <div className="grid min-h-9 grid-cols-[6.5rem_minmax(0,1fr)] items-center gap-x-3 border-b border-edge px-3 py-1 last:border-b-0">
-      <dt className="text-quiet">{name}</dt>
-      <dd className="flex min-w-0 items-center gap-3">
-        <span className="min-w-0 flex-1 break-words">{children}</span>
-        {copied && <CopyButton what={name.toLowerCase()} text={copied} />}
-      </dd>
-    </div>
   );
 }

@@ -72,7 +72,7 @@ function useEnds(): { events: Event[]; isPending: boolean } {
     switch (news.what) {
       case "events": {
         const ends = news.events.filter(isEnd);
-        if (ends.length > 0) setSince((before) => [...before, ...ends]);
+        if (ends.length > 0) setSince((before) => endsOf([...before, ...ends], Date.now()));
         return;
       }
       case "reset":

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { event } from "../../feed/samples";
-import { endsOf } from "./ends";
+import { ENDS_MAX, endsOf } from "./ends";
 
 const NOW = Date.parse("2026-01-01T12:00:00.000Z");
 const at = (id: number, kind: string, minutesAgo: number) =>
@@ -14,5 +14,11 @@ describe("endsOf", () => {
     ["nothing else", [at(1, "agent.phase", 1)], []],
   ])("has %s", (_, events, expected) => {
     expect(endsOf(events, NOW).map(({ id }) => id)).toEqual(expected);
+  });
+
+  it("has no more than are kept, the newest", () => {
+    const many = Array.from({ length: ENDS_MAX + 5 }, (_, id) => at(id + 1, "agent.exited", 1));
+    const ends = endsOf(many, NOW);
+    expect([ends.length, ends[0]?.id]).toEqual([ENDS_MAX, ENDS_MAX + 5]);
   });
 });

@@ -10,11 +10,14 @@ export function isEnd({ kind }: Event): boolean {
   return END_KINDS.some((one) => one === kind);
 }
 
-/** Returns the events of the last hour, newest first, each once. */
+/** How many are kept at most. */
+export const ENDS_MAX = 1_000;
+
+/** Returns the events of the last hour, newest first, each once, and no more than are kept. */
 export function endsOf(events: ReadonlyArray<Event>, now: number): Event[] {
   const found = new Map<number, Event>();
   for (const event of events) {
     if (isEnd(event) && Date.parse(event.at) > now - KEPT_MS) found.set(event.id, event);
   }
-  return [...found.values()].sort((one, other) => other.id - one.id);
+  return [...found.values()].sort((one, other) => other.id - one.id).slice(0, ENDS_MAX);
 }

@@ -59,16 +59,23 @@ function Plot({ plotted, vitals }: { plotted: Plotted; vitals: VitalSigns }) {
   );
   const say = sayer(plotted.unit);
   const isNothing = isEmpty(series);
+  const isSeveral = series.lines.length > 1;
   return (
     <figure className="flex min-w-0 flex-col rounded-lg border border-edge bg-panel">
       <figcaption className="px-3 pt-2">
         <div className="flex min-h-5 items-baseline justify-between gap-3">
           <h3 className="truncate font-medium">{plotted.title}</h3>
-          {!isNothing && <Readout series={series} at={pointed} say={say} />}
+          {!isNothing && !isSeveral && <Readout series={series} at={pointed} say={say} />}
         </div>
-        <p className="truncate text-xs text-quiet" title={plotted.about}>
-          {plotted.about}
-        </p>
+        {!isNothing && isSeveral ? (
+          <div title={plotted.about}>
+            <Readout series={series} at={pointed} say={say} />
+          </div>
+        ) : (
+          <p className="truncate text-xs text-quiet" title={plotted.about}>
+            {plotted.about}
+          </p>
+        )}
         <p className="sr-only">{summaryOf(series, say)}</p>
       </figcaption>
       <div aria-hidden className="h-28 px-1 pb-1">
@@ -96,7 +103,7 @@ type ReadoutProps = { series: Series; at: number | null; say: (value: number) =>
 function Readout({ series, at, say }: ReadoutProps) {
   const time = at === null ? undefined : series.times[at];
   return (
-    <p className="flex shrink-0 items-baseline gap-2 text-xs">
+    <p className="flex min-h-4 shrink-0 items-baseline gap-2 text-xs">
       {time !== undefined && <span className="text-faint">{clock(time * 1_000, true)}</span>}
       {series.lines.map((line, number) => {
         const value = at === null ? lastOf(line) : (line.values[at] ?? null);
@@ -108,7 +115,7 @@ function Readout({ series, at, say }: ReadoutProps) {
                 className={`inline-block size-2 rounded-full ${number === 0 ? "bg-accent" : "bg-asking"}`}
               />
             )}
-            <span className="sr-only">{line.name}</span>
+            <span className={series.lines.length > 1 ? "text-quiet" : "sr-only"}>{line.name}</span>
             <span className="font-medium">{value === null ? "–" : say(value)}</span>
           </span>
         );

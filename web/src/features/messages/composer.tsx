@@ -45,11 +45,14 @@ function addressOf(id: string): string {
   return all.find(({ agent }) => agent.id === id)?.address ?? id;
 }
 
+/** Returns what the draft is called: what is begun for one agent is not taken over for another. */
+const draftOf = (compose: string) => (compose === "new" ? compose : `to ${compose}`);
+
 function Form({ compose, onSent }: { compose: string; onSent: (message: Message) => void }) {
   const all = useRecipients();
   const to = useRef<HTMLInputElement>(null);
   const body = useRef<HTMLTextAreaElement>(null);
-  const { draft, isSending, write, send } = useSending("new", onSent);
+  const { draft, isSending, write, send } = useSending(draftOf(compose), onSent);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the address is taken over once, when it is opened.
   useLayoutEffect(() => {
     if (compose !== "new") write({ to: addressOf(compose) });

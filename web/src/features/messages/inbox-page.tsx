@@ -1,23 +1,23 @@
 /** What the person was sent: questions first, then what else is unread, then the rest. */
 
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { CheckCheck, Inbox } from "lucide-react";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useMemo, useRef } from "react";
 import { listMessages, readMessage } from "../../api/routes";
-import { useUnreadCount } from "../../feed/store";
+import { openQuestions } from "../../feed/questions";
+import { sameItems, useFleet, useUnreadCount } from "../../feed/store";
 import { useActions } from "../../shared/actions";
 import { Button } from "../../shared/button";
 import { Empty, ErrorNote } from "../../shared/empty";
 import { counted } from "../../shared/format";
 import { Page } from "../../shared/page";
 import { toast, toastError } from "../../shared/toast";
-import type { Message } from "../../wire";
-import { learnMessage, useMail, useMailNews } from "./mail";
+import { useMail, useMailNews, useThreadsAtHand } from "./mail";
 import { Split } from "./split";
 import { ThreadView } from "./thread";
 import { ThreadList } from "./thread-list";
-import { inboxLines, isUnread, merged, type Section, sectionOf, threadsOf, USER } from "./threads";
+import { heldIn, inboxLines, merged, type Section, sectionOf, threadsOf, USER } from "./threads";
 
 export function InboxPage() {
   useMailNews();
@@ -29,7 +29,6 @@ export function InboxPage() {
   );
   const unread = useUnreadCount();
   const inbox = useInbox(thread);
-  const read = useReading();
   return (
     <Page
       title="Inbox"
@@ -50,9 +49,7 @@ export function InboxPage() {
           )
         }
       >
-        {thread !== undefined && (
-          <ThreadView key={thread} id={thread} onClose={close} onShown={read} />
-        )}
+        {thread !== undefined && <ThreadView key={thread} id={thread} onClose={close} />}
       </Split>
     </Page>
   );
@@ -63,22 +60,31 @@ function useInbox(open: string | undefined) {
   const all = useMail({ to: USER });
   // What is unread may be older than what is listed.
   const unread = useMail({ to: USER, unread: true });
-  const held = useRef(new Map<string, Section>());
+  const questions = useFleet(openQuestions, sameItems);
   const isPending = all.isPending || unread.isPending;
+  // A question that was read and not answered may be older than both.
+  const missing = useMemo(() => {
+    const listed = new Set([...all.messages, ...unread.messages].map(({ id }) => id));
+    return isPending ? [] : questions.filter(({ id }) => !listed.has(id));
+  }, [isPending, all.messages, unread.messages, questions]);
+  const asked = useThreadsAtHand(missing.map(({ thread }) => thread));
+  const held = useRef(new Map<string, Section>());
   const lines = useMemo(() => {
-    const both = [all.messages, unread.messages];
-    const threads = threadsOf(merged(both.map((messages) => ({ messages, hasMore: false }))));
+    const parts = [all.messages, unread.messages, asked];
+    const messages = merged(parts.map((messages) => ({ messages, hasMore: false })));
+    const threads = threadsOf(messages, new Set(questions.map(({ id }) => id)));
     const opened = threads.find(({ id }) => id === open);
-    if (opened !== undefined && !held.current.has(opened.id)) {
-      held.current.set(opened.id, sectionOf(opened));
+    if (opened !== undefined) {
+      held.current.set(opened.id, heldIn(held.current.get(opened.id), sectionOf(opened)));
     }
     return inboxLines(threads, held.current);
-  }, [all.messages, unread.messages, open]);
+  }, [all.messages, unread.messages, asked, questions, open]);
   return {
     lines,
     isPending,
     error: all.data === undefined ? all.error : null,
     retry: () => void all.refetch(),
+    isFull: all.isFull,
     hasMore: isPending || all.hasNextPage || unread.hasNextPage,
     isLoading: isPending || all.isFetching || unread.isFetching,
     onMore: useCallback(() => {
@@ -86,36 +92,6 @@ function useInbox(open: string | undefined) {
       if (all.hasNextPage) void all.fetchNextPage();
     }, [all.hasNextPage, all.fetchNextPage, unread.hasNextPage, unread.fetchNextPage]),
   };
-}
-
-/** Returns what tells the daemon that messages were read, each once. */
-function useReading(): (messages: ReadonlyArray<Message>) => void {
-  const client = useQueryClient();
-  const [told] = useState(() => new Set<string>());
-  const shown = useRef<ReadonlyArray<Message>>([]);
-  const read = useCallback(
-    (messages: ReadonlyArray<Message>) => {
-      shown.current = messages;
-      if (document.visibilityState === "hidden") return;
-      for (const { id } of messages.filter(
-        (message) => isUnread(message) && !told.has(message.id),
-      )) {
-        told.add(id);
-        readMessage(id).then(
-          (message) => learnMessage(client, message),
-          () => told.delete(id),
-        );
-      }
-    },
-    [client, told],
-  );
-  useEffect(() => {
-    // What came while nobody looked is read once somebody does.
-    const look = () => read(shown.current);
-    document.addEventListener("visibilitychange", look);
-    return () => document.removeEventListener("visibilitychange", look);
-  }, [read]);
-  return read;
 }
 
 const AT_ONCE_MAX = 4;

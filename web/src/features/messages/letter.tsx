@@ -2,28 +2,32 @@
 
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { Ban, RotateCw } from "lucide-react";
+import { CornerLeftUp } from "lucide-react";
 import { useLayoutEffect, useRef, useState } from "react";
-import { cancelMessage, retryMessage, showMessage } from "../../api/routes";
+import { showMessage } from "../../api/routes";
 import { useFleet } from "../../feed/store";
 import { Age } from "../../shared/age";
 import { Button } from "../../shared/button";
 import { classes } from "../../shared/classes";
+import { CopyButton } from "../../shared/copy";
 import { bytes } from "../../shared/format";
 import { Markdown } from "../../shared/markdown";
-import { toast, toastError } from "../../shared/toast";
-import type { Message, MessageState } from "../../wire";
+import { toastError } from "../../shared/toast";
+import type { Message } from "../../wire";
+import { type Doing, describeDoing, doingOf, doTo } from "./doing";
 import { JourneyView } from "./journey-view";
 import { learnMessage } from "./mail";
 import { nameOf, To } from "./names";
 import { KindBadge, StateLabel } from "./state";
-import { agentCalled, USER } from "./threads";
+import { agentCalled, CMUX, inWords, USER } from "./threads";
 
 type Props = { message: Message; isNewest: boolean };
 
 export function Letter({ message, isNewest }: Props) {
   return (
     <article
+      id={message.id}
+      tabIndex={-1}
       aria-label={`${nameOf(message.from)} to ${nameOf(message.to)}`}
       className={classes(
         "flex flex-col gap-2 rounded-lg border border-edge bg-panel px-3 py-2.5 rail:px-4",
@@ -40,15 +44,22 @@ export function Letter({ message, isNewest }: Props) {
         <span className="ml-auto flex items-center gap-3 text-xs text-quiet">
           <StateLabel state={message.state} />
           <Age at={message.created_at} />
+          <CopyButton what="the message" text={() => wholeOf(message)} className="-my-1 -mr-2" />
         </span>
       </header>
       <Body message={message} />
+      {message.from === CMUX && message.reply_to !== null && <About id={message.reply_to} />}
       <footer className="flex flex-wrap items-start justify-between gap-x-3 gap-y-1">
         <JourneyView message={message} isNewest={isNewest} />
         <Doings message={message} />
       </footer>
     </article>
   );
+}
+
+/** Returns all that a message says. */
+async function wholeOf(message: Message): Promise<string> {
+  return message.body_cut ? (await showMessage(message.id)).body : message.body;
 }
 
 /** Somebody's name; an agent's leads to it. */
@@ -59,6 +70,20 @@ function Who({ name, project }: { name: string; project: string }) {
     <Link to="/agents/$agent" params={{ agent: id }} className="truncate hover:underline">
       {name}
     </Link>
+  );
+}
+
+/** A way to the message that cmux tells of, further up in the same conversation. */
+function About({ id }: { id: string }) {
+  const show = () => {
+    const letter = document.getElementById(id);
+    letter?.scrollIntoView({ block: "center" });
+    letter?.focus({ preventScroll: true });
+  };
+  return (
+    <Button look="ghost" icon={CornerLeftUp} onClick={show} className="-ml-3 self-start">
+      Show that message
+    </Button>
   );
 }
 
@@ -90,6 +115,7 @@ function Body({ message }: { message: Message }) {
     },
     onError: (error) => toastError(error, "The rest could not be read"),
   });
+  const text = inWords(message);
   const isCut = message.body_cut || (isHigh && !isAll);
   return (
     <>
@@ -99,10 +125,10 @@ function Body({ message }: { message: Message }) {
         style={isHigh && !isAll ? { maxHeight: HEIGHT_MAX } : undefined}
       >
         <div>
-          {message.body.length > DRAWN_MAX ? (
-            <div className="break-words whitespace-pre-wrap">{message.body}</div>
+          {text.length > DRAWN_MAX ? (
+            <div className="break-words whitespace-pre-wrap">{text}</div>
           ) : (
-            <Markdown text={message.body} />
+            <Markdown text={text} />
           )}
         </div>
       </div>
@@ -125,62 +151,15 @@ function Body({ message }: { message: Message }) {
   );
 }
 
-type Doing = "retry" | "cancel" | null;
-
-/** Returns what can be done about a message in this state. */
-function doingOf(state: MessageState): Doing {
-  switch (state) {
-    case "queued":
-    case "typing":
-    case "submitted":
-    case "in_doubt":
-      return "cancel";
-    case "failed":
-    case "cancelled":
-    case "expired":
-      return "retry";
-    case "claimed":
-    case "delivered":
-      return null;
-  }
-}
-
-/** Says why a message is not taken back yet, or will not be. */
-function tooLate(state: MessageState): string {
-  return state === "delivered"
-    ? "It was too late: it was read"
-    : "It is on its way, and is taken back if that can still be done";
-}
-
 function Doings({ message }: { message: Message }) {
   const client = useQueryClient();
+  const act = useMutation({ mutationFn: (what: Doing) => doTo(client, message, what) });
   const doing = doingOf(message.state);
-  const act = useMutation({
-    // What is done is said when it begins: the log may tell of its end before this is answered.
-    mutationFn: async (what: "retry" | "cancel") => {
-      try {
-        const answered = await (what === "retry" ? retryMessage : cancelMessage)(message.id);
-        if (what === "cancel" && answered.state !== "cancelled") toast(tooLate(answered.state));
-        learnMessage(client, answered);
-      } catch (error) {
-        toastError(error, what === "retry" ? "It was not sent again" : "It was not taken back");
-      }
-    },
-  });
-  switch (doing) {
-    case "retry":
-      return (
-        <Button icon={RotateCw} busy={act.isPending} onClick={() => act.mutate("retry")}>
-          Send again
-        </Button>
-      );
-    case "cancel":
-      return (
-        <Button icon={Ban} busy={act.isPending} onClick={() => act.mutate("cancel")}>
-          Take back
-        </Button>
-      );
-    case null:
-      return null;
-  }
+  if (doing === null) return null;
+  const { label, icon } = describeDoing(doing);
+  return (
+    <Button icon={icon} busy={act.isPending} onClick={() => act.mutate(doing)}>
+      {label}
+    </Button>
+  );
 }

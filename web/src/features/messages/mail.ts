@@ -3,6 +3,7 @@
 import {
   type QueryClient,
   useInfiniteQuery,
+  useQueries,
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
@@ -15,12 +16,14 @@ import { getFleet, onNews, useNews } from "../../feed/store";
 import type { Event, Message } from "../../wire";
 import {
   applied,
+  brief,
   type Change,
   changed,
   holds,
   isOver,
   listed,
   messageOf,
+  mostOf,
   type Pages,
   stateTold,
   toWhom,
@@ -31,7 +34,7 @@ const LISTS = ["mail", "list"] as const;
 const JOURNEYS = ["mail", "journey"] as const;
 
 /** How many changes are remembered for answers that are still on their way. */
-const RECENT_MAX = 2_000;
+const RECENT_MAX = 500;
 
 /** Changes as they came, so that an answer which is older than they are does not undo them. */
 const recent: Change[] = [];
@@ -64,7 +67,8 @@ export function useMail(wanted: MessagesWanted, isWanted = true) {
     queryKey: [...LISTS, wanted],
     queryFn: async ({ pageParam, signal }) => {
       const mark = now();
-      const page = await listMessages({ ...wanted, cursor: pageParam }, signal);
+      const told = await listMessages({ ...wanted, cursor: pageParam }, signal);
+      const page = { ...told, messages: told.messages.map((one) => brief(one, wanted)) };
       const asked: Pages = { pages: [page], pageParams: [pageParam] };
       // What is new belongs to the first page alone.
       const news = after(mark).filter(({ what }) => what === "event" || pageParam === null);
@@ -86,7 +90,33 @@ export function useMail(wanted: MessagesWanted, isWanted = true) {
     const shown = data ?? (isError ? atHand(client, thread) : undefined);
     return shown?.pages.flatMap((page) => page.messages) ?? [];
   }, [data, isError, client, thread]);
-  return { ...query, messages };
+  const isFull = messages.length >= mostOf(wanted);
+  return { ...query, messages, isFull, hasNextPage: query.hasNextPage && !isFull };
+}
+
+/** How many conversations are had at hand at most, and how much of each. */
+const AT_HAND_MAX = 50;
+const AT_HAND_LIMIT = 20;
+
+/** Returns what the person was sent last in some conversations, which may be in no list that is shown. */
+export function useThreadsAtHand(threads: ReadonlyArray<string>): Message[] {
+  const wanted = [...new Set(threads)].slice(-AT_HAND_MAX);
+  return useQueries({
+    queries: wanted.map((thread) => ({
+      queryKey: [...LISTS, { thread, to: USER, limit: AT_HAND_LIMIT }],
+      queryFn: async ({ signal }: { signal: AbortSignal }): Promise<Pages> => {
+        const page = await listMessages({ thread, to: USER, limit: AT_HAND_LIMIT }, signal);
+        return { pages: [page], pageParams: [null] };
+      },
+      staleTime: Number.POSITIVE_INFINITY,
+      refetchOnMount: "always" as const,
+    })),
+    combine: joined,
+  });
+}
+
+function joined(lists: ReadonlyArray<{ data: Pages | undefined }>): Message[] {
+  return lists.flatMap(({ data }) => data?.pages.flatMap(({ messages }) => messages) ?? []);
 }
 
 /** Returns what is known of a conversation from other lists, so that it is there as soon as it is opened. */

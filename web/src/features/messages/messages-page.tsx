@@ -3,12 +3,12 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { MailPlus, MessagesSquare, SearchX } from "lucide-react";
 import { useCallback, useMemo } from "react";
-import { useAgents, useProjects } from "../../feed/store";
 import { Button } from "../../shared/button";
 import { describeMessageState } from "../../shared/describe";
 import { Empty, ErrorNote } from "../../shared/empty";
 import { FilterBar } from "../../shared/filter-bar";
 import { Page } from "../../shared/page";
+import { useWhose } from "../../shared/whose";
 import { Composer } from "./composer";
 import { useMail, useMailNews } from "./mail";
 import { MESSAGE_STATES } from "./pages";
@@ -93,6 +93,7 @@ function useThreads({ agent, state, project }: MessagesSearch) {
     retry: () => {
       for (const mail of both) void mail.refetch();
     },
+    isFull: both.some((mail) => mail.isFull),
     hasMore: isPending || both.some((mail) => mail.hasNextPage),
     isLoading: isPending || both.some((mail) => mail.isFetching),
     onMore: useCallback(() => {
@@ -109,31 +110,12 @@ type FiltersProps = {
 };
 
 function Filters({ search, isHidden, onChange }: FiltersProps) {
-  const projects = useProjects();
-  const agents = useAgents(search.project);
-  const named = new Map(projects.map(({ id, name }) => [id, name]));
+  const whose = useWhose(search, onChange);
   return (
     <FilterBar
       isHiddenWhenNarrow={isHidden}
       filters={[
-        {
-          label: "Project",
-          all: "All projects",
-          value: search.project,
-          options: projects.map(({ id, name }) => ({ value: id, label: name })),
-          onChange: (project) => onChange({ project, agent: undefined }),
-        },
-        {
-          label: "Agent",
-          all: "All agents",
-          value: search.agent,
-          options: agents.map(({ id, name, project }) => ({
-            value: id,
-            label: name,
-            note: projects.length > 1 ? (named.get(project) ?? project) : undefined,
-          })),
-          onChange: (agent) => onChange({ agent }),
-        },
+        ...whose,
         {
           label: "State",
           all: "All states",

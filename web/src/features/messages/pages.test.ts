@@ -2,7 +2,18 @@ import { expect, test } from "vitest";
 import type { MessagesWanted } from "../../api/routes";
 import { agent, event, LATER, message } from "../../feed/samples";
 import type { Message } from "../../wire";
-import { applied, type Change, changed, fits, listed, type Pages, stateTold } from "./pages";
+import {
+  applied,
+  bounded,
+  type Change,
+  changed,
+  countOf,
+  fits,
+  listed,
+  mostOf,
+  type Pages,
+  stateTold,
+} from "./pages";
 
 const api = agent({ id: "agt_1", name: "api" });
 const agentOf = (id: string) => (id === api.id ? api : undefined);
@@ -67,11 +78,37 @@ test("a new message is put in its place, once, and not into pages that were not 
   expect(applied(cut, older, {}, agentOf)).toBe(cut);
 });
 
+test.each<MessagesWanted>([{}, { thread: "msg_1" }])(
+  "however much comes into the list of %j, it keeps the newest",
+  (wanted) => {
+    const most = mostOf(wanted);
+    const old = (id: string) => message({ id, created_at: "2026-01-01T09:00:00.000Z" });
+    let list = pagesOf([old("msg_b")], [old("msg_a")]);
+    for (let n = 1; n <= most + 10; n += 1) {
+      const created_at = new Date(Date.parse("2026-01-01T10:00:00.000Z") + n).toISOString();
+      const fresh = message({ id: `msg_${n}`, created_at });
+      list = applied(list, { what: "message", message: fresh }, wanted, agentOf);
+    }
+    expect(countOf(list)).toBe(most);
+    expect(list.pages[0]?.messages[0]?.id).toBe(`msg_${most + 10}`);
+    expect(list.pages.at(-1)?.next).toBe(null);
+    expect(bounded(list, wanted)).toBe(list);
+  },
+);
+
 test("a body that was read in full is not cut again", () => {
   const whole = message({ body: "long text", body_cut: false });
   const cut: Change = { what: "message", message: message({ body: "long", body_cut: true }) };
   const after = applied(pagesOf([whole]), cut, {}, agentOf);
   expect(after.pages[0]?.messages[0]).toMatchObject({ body: "long text", body_cut: false });
+});
+
+test("a list has no more of a body than its rows need, and a conversation as much as is told", () => {
+  const long: Change = { what: "message", message: message({ body: "x".repeat(5_000) }) };
+  const bodyIn = (wanted: MessagesWanted) =>
+    applied(pagesOf([]), long, wanted, agentOf).pages[0]?.messages[0];
+  expect([bodyIn({})?.body.length, bodyIn({})?.body_cut]).toEqual([1_024, true]);
+  expect(bodyIn({ thread: "msg_1" })).toMatchObject({ body: "x".repeat(5_000), body_cut: false });
 });
 
 test("of a long body only the beginning is listed", () => {

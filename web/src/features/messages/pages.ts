@@ -117,10 +117,10 @@ export function applied(
         : replaced(pages, id, (message) => changed(message, change.event), wanted, agentOf);
     }
     case "message": {
-      const { message } = change;
+      const message = brief(change.message, wanted);
       const next = replaced(pages, message.id, (known) => kept(known, message), wanted, agentOf);
       if (next !== pages || holds(pages, message.id)) return next;
-      return fits(message, wanted, agentOf) ? inserted(pages, message) : pages;
+      return fits(message, wanted, agentOf) ? bounded(inserted(pages, message), wanted) : pages;
     }
   }
 }
@@ -131,13 +131,53 @@ function kept(known: Message, answered: Message): Message {
   return { ...answered, body: known.body, body_cut: false };
 }
 
+/** How many messages of a list are kept, and how many of a conversation, all of which are drawn. */
+const LIST_MAX = 1_000;
+const THREAD_MAX = 300;
+
+/** Returns how many messages of what is wanted are kept. */
+export function mostOf({ thread }: MessagesWanted): number {
+  return thread === undefined ? LIST_MAX : THREAD_MAX;
+}
+
+/** Returns how many messages there are in all pages. */
+export function countOf({ pages }: Pages): number {
+  return pages.reduce((sum, { messages }) => sum + messages.length, 0);
+}
+
+/** Returns the pages with the newest of too many messages. There is no more to ask for then. */
+export function bounded(list: Pages, wanted: MessagesWanted): Pages {
+  let left = mostOf(wanted);
+  if (countOf(list) <= left) return list;
+  const pages: Messages[] = [];
+  for (const page of list.pages) {
+    if (left === 0) break;
+    const messages = page.messages.slice(0, left);
+    left -= messages.length;
+    pages.push({ messages, next: left === 0 ? null : page.next });
+  }
+  return { pages, pageParams: list.pageParams.slice(0, pages.length) };
+}
+
 /** The longest body that a list tells, about as the daemon has it. */
 const LISTED_MAX = 8 * 1024;
 
+/** The longest body that a row needs, of which it shows a line. */
+const ROW_MAX = 1024;
+
 /** Returns a message with as much of what it says as a list tells. */
 export function listed(message: Message): Message {
-  if (message.body.length <= LISTED_MAX) return message;
-  return { ...message, body: message.body.slice(0, LISTED_MAX), body_cut: true };
+  return cut(message, LISTED_MAX);
+}
+
+/** Returns a message with as much of what it says as is kept of it: in a list of all mail, enough for a row. */
+export function brief(message: Message, { thread }: MessagesWanted): Message {
+  return thread === undefined ? cut(message, ROW_MAX) : message;
+}
+
+function cut(message: Message, most: number): Message {
+  if (message.body.length <= most) return message;
+  return { ...message, body: message.body.slice(0, most), body_cut: true };
 }
 
 /** Returns whether a message is in one of the pages. */

@@ -130,10 +130,12 @@ function List({ id, found, here, onChoose }: ListProps) {
       className="absolute inset-x-0 top-14 z-10 max-h-56 overflow-y-auto rounded-lg border border-edge bg-panel p-1 shadow-overlay"
     >
       {found.map((recipient, at) => (
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys.
         <div
           key={recipient.agent.id}
           id={`${id}-${at}`}
           role="option"
+          tabIndex={-1}
           aria-selected={at === here}
           // The field keeps the focus.
           onPointerDown={(event) => event.preventDefault()}

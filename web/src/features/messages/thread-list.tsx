@@ -10,11 +10,11 @@ import { Badge, Count } from "../../shared/badge";
 import { classes } from "../../shared/classes";
 import { Skeleton } from "../../shared/empty";
 import { counted } from "../../shared/format";
-import { useShortcuts } from "../../shared/keys";
+import { useRowSteps } from "../../shared/row-keys";
 import type { Message } from "../../wire";
 import { Way } from "./names";
 import { KindBadge, StateLabel } from "./state";
-import { firstLine, type Line, type Section, type Thread, USER } from "./threads";
+import { firstLine, inWords, type Line, type Section, type Thread, USER } from "./threads";
 
 /** The page that the list is on, and that its rows lead to. */
 export type Where = "/messages" | "/inbox";
@@ -28,11 +28,13 @@ type Props = {
   /** The conversation that is open. */
   open: string | undefined;
   hasMore: boolean;
+  /** Whether so much is listed that no more is loaded. */
+  isFull: boolean;
   isLoading: boolean;
   onMore: () => void;
 };
 
-export function ThreadList({ lines, where, open, hasMore, isLoading, onMore }: Props) {
+export function ThreadList({ lines, where, open, hasMore, isFull, isLoading, onMore }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const count = lines.length + (hasMore ? 1 : 0);
   const virtual = useVirtualizer({
@@ -49,7 +51,20 @@ export function ThreadList({ lines, where, open, hasMore, isLoading, onMore }: P
   useEffect(() => {
     if (isAtEnd && hasMore && !isLoading) onMore();
   }, [isAtEnd, hasMore, isLoading, onMore]);
-  useThreadKeys({ lines, where, open, scroller, show: (at) => virtual.scrollToIndex(at) });
+  const navigate = useNavigate();
+  useRowSteps({
+    noun: "conversation",
+    group: "Mail",
+    scroller,
+    rows: () =>
+      lines.flatMap((line, at) => (line.what === "thread" ? [{ key: line.key, at }] : [])),
+    show: (at) => virtual.scrollToIndex(at),
+    open,
+    onOpen: (thread) => {
+      const search = (old: object) => ({ ...old, thread });
+      void navigate({ to: where, search, replace: true, resetScroll: false });
+    },
+  });
   return (
     <div ref={scroller} className="min-h-0 flex-1 overflow-y-auto">
       <ul
@@ -74,6 +89,11 @@ export function ThreadList({ lines, where, open, hasMore, isLoading, onMore }: P
           );
         })}
       </ul>
+      {isFull && (
+        <p className="px-4 py-3 text-center text-xs text-faint">
+          Only the newest are listed. Filters find older ones.
+        </p>
+      )}
     </div>
   );
 }
@@ -113,7 +133,7 @@ type RowProps = { thread: Thread; where: Where; isOpen: boolean };
 /** One conversation: its newest message. It is drawn again only when that has changed. */
 const ThreadRow = memo(function ThreadRow({ thread, where, isOpen }: RowProps) {
   const { newest, unread } = thread;
-  const line = firstLine(newest.body);
+  const line = firstLine(inWords(newest));
   return (
     <div
       className={classes(
@@ -180,40 +200,4 @@ export function RowSkeleton() {
       <Skeleton className="h-3.5 w-64 max-w-full" />
     </div>
   );
-}
-
-type Keys = Pick<Props, "lines" | "where" | "open"> & {
-  scroller: { current: HTMLElement | null };
-  show: (at: number) => void;
-};
-
-/** Has `j` and `k` go from conversation to conversation: to open the next if one is open, or else to the row. */
-function useThreadKeys({ lines, where, open, scroller, show }: Keys): void {
-  const navigate = useNavigate();
-  const last = useRef<string | null>(null);
-  const step = (by: 1 | -1) => {
-    const rows = lines.flatMap((line, at) =>
-      line.what === "thread" ? [{ key: line.key, at }] : [],
-    );
-    const focused = open ?? document.activeElement?.getAttribute("data-row") ?? last.current;
-    const here = rows.findIndex(({ key }) => key === focused);
-    const next = rows[here === -1 ? (by === 1 ? 0 : rows.length - 1) : here + by];
-    if (next === undefined) return;
-    last.current = next.key;
-    show(next.at);
-    if (open !== undefined) {
-      const search = (old: object) => ({ ...old, thread: next.key });
-      void navigate({ to: where, search, replace: true, resetScroll: false });
-      return;
-    }
-    // The row may have to be drawn first.
-    requestAnimationFrame(() => {
-      scroller.current?.querySelector<HTMLElement>(`[data-row="${next.key}"]`)?.focus();
-    });
-  };
-  const group = "Mail";
-  useShortcuts([
-    { keys: "j", label: "Next conversation", group, run: () => step(1) },
-    { keys: "k", label: "Previous conversation", group, run: () => step(-1) },
-  ]);
 }

@@ -1,33 +1,38 @@
 /** One conversation: its messages, the oldest first, and the box to answer in. */
 
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { ArrowLeft, CornerUpLeft, MessagesSquare } from "lucide-react";
-import { useEffect, useLayoutEffect, useRef } from "react";
+import { useEffect, useRef } from "react";
 import { showMessage } from "../../api/routes";
-import { useActions } from "../../shared/actions";
+import { type Action, useActions } from "../../shared/actions";
 import { Button, IconButton } from "../../shared/button";
 import { Empty, ErrorNote, Skeleton } from "../../shared/empty";
+import { useFollowEnd } from "../../shared/follow-end";
 import { useShortcuts } from "../../shared/keys";
 import type { Message } from "../../wire";
+import { describeDoing, doingOf, doTo } from "./doing";
 import { Letter } from "./letter";
 import { useMail } from "./mail";
+import { useReading } from "./reading";
 import { Reply } from "./reply";
 import { ProjectName } from "./thread-list";
-import { firstLine, newestFirst } from "./threads";
+import { firstLine, inWords, newestFirst } from "./threads";
 
 type Props = {
   id: string;
   onClose: () => void;
-  /** Told the messages whenever they are others. */
-  onShown?: (messages: ReadonlyArray<Message>) => void;
 };
 
 const PAGE = 50;
 
-export function ThreadView({ id, onClose, onShown }: Props) {
+/** Of how many messages, the newest, the palette offers what can be done about them. */
+const OFFERED_MAX = 10;
+
+export function ThreadView({ id, onClose }: Props) {
   const mail = useMail({ thread: id, limit: PAGE });
   const { messages } = mail;
+  const client = useQueryClient();
   const field = useRef<HTMLTextAreaElement>(null);
   useShortcuts([
     { keys: "r", label: "Answer", group: "Mail", run: () => field.current?.focus() },
@@ -44,8 +49,22 @@ export function ThreadView({ id, onClose, onShown }: Props) {
       // The palette gives the focus back first.
       run: () => setTimeout(() => field.current?.focus()),
     },
+    ...messages.slice(0, OFFERED_MAX).flatMap((message): Action[] => {
+      const doing = doingOf(message.state);
+      if (doing === null) return [];
+      const { label, icon } = describeDoing(doing);
+      return [
+        {
+          id: `${doing} ${message.id}`,
+          title: `${label}: ${firstLine(message.body)}`,
+          group: "Mail",
+          icon,
+          run: () => void doTo(client, message, doing),
+        },
+      ];
+    }),
   ]);
-  useEffect(() => onShown?.(messages), [messages, onShown]);
+  useReading(messages);
   useMember(id, mail.isSuccess && !mail.isFetching && messages.length === 0);
   if (mail.isLoadingError && messages.length === 0) {
     const what = "This conversation cannot be shown";
@@ -60,7 +79,7 @@ export function ThreadView({ id, onClose, onShown }: Props) {
           <Skeleton className="h-4 w-48" />
         ) : (
           <>
-            <h2 className="min-w-0 flex-1 truncate font-semibold">{firstLine(first.body)}</h2>
+            <h2 className="min-w-0 flex-1 truncate font-semibold">{firstLine(inWords(first))}</h2>
             <ProjectName id={first.project} />
           </>
         )}
@@ -77,6 +96,7 @@ export function ThreadView({ id, onClose, onShown }: Props) {
         <Letters
           messages={messages}
           hasMore={mail.hasNextPage}
+          isFull={mail.isFull}
           isLoading={mail.isFetchingNextPage}
           onMore={() => void mail.fetchNextPage()}
         />
@@ -105,37 +125,21 @@ function useMember(id: string, isWanted: boolean): void {
 type LettersProps = {
   messages: ReadonlyArray<Message>;
   hasMore: boolean;
+  isFull: boolean;
   isLoading: boolean;
   onMore: () => void;
 };
 
 /** The messages. What is new is in sight, unless the person has scrolled away from the end. */
-function Letters({ messages, hasMore, isLoading, onMore }: LettersProps) {
-  const scroller = useRef<HTMLDivElement>(null);
-  const isAtEnd = useRef(true);
+function Letters({ messages, hasMore, isFull, isLoading, onMore }: LettersProps) {
   const sorted = [...messages].sort(newestFirst).reverse();
-  useLayoutEffect(() => {
-    const box = scroller.current;
-    const inside = box?.firstElementChild;
-    if (!box || !inside) return;
-    // Bodies and journeys grow after they were drawn first.
-    const stay = () => {
-      if (isAtEnd.current) box.scrollTop = box.scrollHeight;
-    };
-    stay();
-    const watch = new ResizeObserver(stay);
-    watch.observe(inside);
-    return () => watch.disconnect();
-  }, []);
+  const { scroller, content, onScroll } = useFollowEnd<HTMLOListElement>(sorted[0]?.id, () => {});
   return (
-    <div
-      ref={scroller}
-      onScroll={({ currentTarget: box }) => {
-        isAtEnd.current = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
-      }}
-      className="min-h-0 flex-1 overflow-y-auto"
-    >
-      <ol className="mx-auto flex max-w-4xl flex-col gap-3 px-3 py-3 rail:px-4">
+    <div ref={scroller} onScroll={onScroll} className="min-h-0 flex-1 overflow-y-auto">
+      <ol ref={content} className="mx-auto flex max-w-4xl flex-col gap-3 px-3 py-3 rail:px-4">
+        {isFull && (
+          <li className="self-center text-xs text-faint">Only the newest messages are shown.</li>
+        )}
         {hasMore && (
           <li className="self-center">
             <Button busy={isLoading} onClick={onMore}>

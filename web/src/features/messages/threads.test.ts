@@ -1,7 +1,16 @@
 import { expect, test } from "vitest";
 import { agent, message } from "../../feed/samples";
 import type { Message } from "../../wire";
-import { firstLine, inboxLines, merged, partners, type Section, threadsOf } from "./threads";
+import {
+  firstLine,
+  heldIn,
+  inboxLines,
+  inWords,
+  merged,
+  partners,
+  type Section,
+  threadsOf,
+} from "./threads";
 
 /** A message of a thread at a minute. */
 const at = (id: string, minute: number, change: Partial<Message> = {}) =>
@@ -30,15 +39,25 @@ test("lists that are read in pages are one only as far as all were read", () => 
 });
 
 test("the inbox has questions first, then what is unread, and holds what was opened", () => {
-  const threads = threadsOf([
+  const messages = [
     at("old", 9, { kind: "question" }),
     at("news", 8, { kind: "status", read_at: null }),
-    at("ask", 1, { kind: "question", read_at: null }),
-  ]);
+    at("ask", 1, { kind: "question" }),
+  ];
+  const threads = threadsOf(messages, new Set(["ask"]));
   const lines = (held: [string, Section][] = []) =>
     inboxLines(threads, new Map(held)).map(({ key }) => key);
   expect(lines()).toEqual(["questions", "ask", "unread", "news", "rest", "old"]);
   expect(lines([["old", "questions"]])).toEqual(["questions", "old", "ask", "unread", "news"]);
+});
+
+test.each<[Section | undefined, Section, Section]>([
+  [undefined, "rest", "rest"],
+  ["questions", "rest", "questions"],
+  ["unread", "rest", "unread"],
+  ["rest", "questions", "questions"],
+])("what is held in %s and belongs to %s is in %s", (held, section, expected) => {
+  expect(heldIn(held, section)).toBe(expected);
 });
 
 test("what is not to the person is not unread", () => {
@@ -54,6 +73,14 @@ test.each([
   ["   ", "(empty)"],
 ])("the first line of %j is %j", (body, expected) => {
   expect(firstLine(body)).toBe(expected);
+});
+
+test.each([
+  ["cmux", "Your message to api is failed: gone"],
+  ["api", "Your message msg_01M7R5XXYRNHJ73VM3RDEMVTB0 to api is failed: gone"],
+])("what %s says of a message is read as %j", (from, expected) => {
+  const body = "Your message msg_01M7R5XXYRNHJ73VM3RDEMVTB0 to api is failed: gone";
+  expect(inWords({ from, body })).toBe(expected);
 });
 
 test("whoever spoke last is answered, and the one who was spoken to if nobody did", () => {

@@ -5,6 +5,9 @@ import type { Agent, Message } from "../../wire";
 /** The person, as messages name them. */
 export const USER = "user";
 
+/** What cmux itself says is from. */
+export const CMUX = "cmux";
+
 /** A conversation, as far as it is at hand. */
 export type Thread = {
   id: string;
@@ -13,7 +16,7 @@ export type Thread = {
   messages: ReadonlyArray<Message>;
   /** How many of them the person has not read. */
   unread: number;
-  /** Whether one of those is a question. */
+  /** Whether a question in it waits for the person's answer. */
   asks: boolean;
 };
 
@@ -28,8 +31,14 @@ export function newestFirst(one: Message, other: Message): number {
   return one.id < other.id ? 1 : one.id > other.id ? -1 : 0;
 }
 
-/** Returns the conversations that messages belong to, the one with the newest message first. */
-export function threadsOf(messages: ReadonlyArray<Message>): Thread[] {
+/**
+ * Returns the conversations that messages belong to, the one with the newest message first. `open` are the questions
+ * that wait for an answer.
+ */
+export function threadsOf(
+  messages: ReadonlyArray<Message>,
+  open: ReadonlySet<string> = new Set(),
+): Thread[] {
   const byThread = new Map<string, Message[]>();
   for (const message of [...messages].sort(newestFirst)) {
     const known = byThread.get(message.thread);
@@ -39,9 +48,8 @@ export function threadsOf(messages: ReadonlyArray<Message>): Thread[] {
   return [...byThread].flatMap(([id, known]) => {
     const newest = known[0];
     if (newest === undefined) return [];
-    const unread = known.filter(isUnread);
-    const asks = unread.some(({ kind }) => kind === "question");
-    return [{ id, newest, messages: known, unread: unread.length, asks }];
+    const unread = known.filter(isUnread).length;
+    return [{ id, newest, messages: known, unread, asks: known.some((one) => open.has(one.id)) }];
   });
 }
 
@@ -78,6 +86,12 @@ export type Line =
 
 const SECTIONS: ReadonlyArray<Section> = ["questions", "unread", "rest"];
 
+/** Returns where a conversation is held that belongs elsewhere by now: only what wants more of the person moves it. */
+export function heldIn(held: Section | undefined, section: Section): Section {
+  if (held === undefined) return section;
+  return SECTIONS.find((one) => one === held || one === section) ?? section;
+}
+
 /**
  * Returns the lines of the inbox: questions, what else is unread, the rest. What is in `held` stays where it was
  * when it was opened, so that nothing jumps away under the one who reads it.
@@ -97,6 +111,11 @@ export function inboxLines(
     const heading: Line = { what: "heading", key: section, section, count };
     return [heading, ...here.map((thread): Line => ({ what: "thread", key: thread.id, thread }))];
   });
+}
+
+/** Returns what a message says as a person reads it: where cmux tells of another message, its id is no news. */
+export function inWords({ from, body }: Pick<Message, "from" | "body">): string {
+  return from === CMUX ? body.replace(/\b(message) msg_[0-9A-Z]{26}\b/g, "$1") : body;
 }
 
 /** Returns the first line of a text that says something, without the marks of Markdown before it. */

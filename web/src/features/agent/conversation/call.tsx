@@ -2,6 +2,7 @@
 
 import { Check, CircleDashed, CircleHelp, CornerDownRight, Wrench, X } from "lucide-react";
 import { CopyButton } from "../../../shared/copy";
+import { Scrolls } from "../../../shared/scrolls";
 import { Cut } from "./cut";
 import { Fold } from "./fold";
 import type { Call, Result } from "./items";
@@ -71,12 +72,12 @@ function Block({ title, text, isCut }: { title: string; text: string; isCut: boo
       {text === "" ? (
         <p className="text-faint">Nothing</p>
       ) : (
-        <pre
-          tabIndex={0}
+        <Scrolls
+          as="pre"
           className="max-h-96 overflow-auto text-xs break-words whitespace-pre-wrap"
         >
           {text}
-        </pre>
+        </Scrolls>
       )}
       <Cut isCut={isCut} />
     </section>

@@ -1,12 +1,13 @@
 /** What an agent and its model said to each other. */
 
 import { ArrowDown, MessagesSquare } from "lucide-react";
-import { useMemo } from "react";
+import { useEffect, useMemo } from "react";
 import { ProblemError } from "../../../api/request";
 import { Button } from "../../../shared/button";
 import { Empty, ErrorNote, Skeleton } from "../../../shared/empty";
+import { useFollowEnd } from "../../../shared/follow-end";
+import { Scrolls } from "../../../shared/scrolls";
 import type { Agent } from "../../../wire";
-import { useFollowEnd } from "./follow-end";
 import { ItemFace } from "./item";
 import { itemsOf } from "./items";
 import { type Conversing, useConversation } from "./use-conversation";
@@ -22,14 +23,19 @@ type Props = { agent: Agent; conversing: Conversing };
 
 function Talk({ agent, conversing }: Props) {
   const items = useMemo(() => itemsOf(conversing.entries), [conversing.entries]);
-  const { older, hasOlder, isOlderComing, error } = conversing;
-  const following = useFollowEnd(items[0]?.id, () => hasOlder && !isOlderComing && older());
+  const { older, hasOlder, isFull, isOlderComing, error, follow } = conversing;
+  const following = useFollowEnd<HTMLDivElement>(
+    items[0]?.id,
+    () => hasOlder && !isOlderComing && older(),
+  );
+  const { isFollowing } = following;
+  useEffect(() => follow(isFollowing), [follow, isFollowing]);
   return (
     <div className="relative flex min-h-0 min-w-0 flex-1 flex-col">
-      <div
+      <Scrolls
+        as="div"
         ref={following.scroller}
         onScroll={following.onScroll}
-        tabIndex={0}
         role="log"
         aria-label={`Conversation of ${agent.name}`}
         aria-live="off"
@@ -39,7 +45,7 @@ function Talk({ agent, conversing }: Props) {
           ref={following.content}
           className="mx-auto flex max-w-3xl flex-col gap-2 px-3 py-4 rail:px-5"
         >
-          <Older has={hasOlder} isComing={isOlderComing} onOlder={older} />
+          <Older has={hasOlder} isFull={isFull} isComing={isOlderComing} onOlder={older} />
           {items.map((item) => (
             <ItemFace key={item.id} item={item} />
           ))}
@@ -47,7 +53,7 @@ function Talk({ agent, conversing }: Props) {
             <ErrorNote error={error} what="More could not be read" onRetry={conversing.again} />
           )}
         </div>
-      </div>
+      </Scrolls>
       {!following.isFollowing && (
         <Button
           icon={ArrowDown}
@@ -61,9 +67,12 @@ function Talk({ agent, conversing }: Props) {
   );
 }
 
-type OlderProps = { has: boolean; isComing: boolean; onOlder: () => void };
+type OlderProps = { has: boolean; isFull: boolean; isComing: boolean; onOlder: () => void };
 
-function Older({ has, isComing, onOlder }: OlderProps) {
+function Older({ has, isFull, isComing, onOlder }: OlderProps) {
+  if (isFull) {
+    return <p className="pb-2 text-center text-xs text-faint">What was before is not kept here.</p>;
+  }
   if (!has) return <p className="pb-2 text-center text-xs text-faint">This is where it began.</p>;
   return (
     <Button look="ghost" busy={isComing} onClick={onOlder} className="self-center">

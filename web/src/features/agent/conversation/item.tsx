@@ -1,16 +1,15 @@
 /** One thing of a conversation. */
 
-import { Brain, Info, User } from "lucide-react";
+import { Brain, Info } from "lucide-react";
 import { memo } from "react";
 import { classes } from "../../../shared/classes";
-import { clock, moment } from "../../../shared/format";
+import { CopyButton } from "../../../shared/copy";
 import { Markdown } from "../../../shared/markdown";
-import type { Time } from "../../../wire";
 import { CallFace, ResultFace } from "./call";
 import { Cut } from "./cut";
 import { Fold } from "./fold";
 import { type Item, isSameItem } from "./items";
-import { MessageLink } from "./message-link";
+import { Prompt } from "./prompt";
 
 /** It is drawn again only when it is shown differently. */
 export const ItemFace = memo(
@@ -33,9 +32,14 @@ function Face({ item }: { item: Item }) {
       return <Prompt item={item} />;
     case "answer":
       return (
-        <div className="py-1.5 text-base">
+        <div className="group/answer relative py-1.5 text-base">
           <Markdown text={item.text} />
           <Cut isCut={item.text_cut} />
+          <CopyButton
+            what="the answer"
+            text={item.text}
+            className="absolute right-0 bottom-0 bg-ground opacity-0 group-hover/answer:opacity-100 focus-visible:opacity-100 pointer-coarse:opacity-100"
+          />
         </div>
       );
     case "thinking":
@@ -59,52 +63,6 @@ function Face({ item }: { item: Item }) {
     case "result":
       return <ResultFace result={item.result} />;
   }
-}
-
-function Prompt({ item }: { item: Extract<Item, { what: "prompt" }> }) {
-  return (
-    <div className="my-1.5 rounded-lg border border-edge bg-panel px-3 py-2">
-      <div className="mb-1 flex flex-wrap items-center gap-x-3 gap-y-1 text-xs text-quiet">
-        <span className="inline-flex items-center gap-1 font-medium">
-          <User aria-hidden size={13} /> Prompt
-        </span>
-        {item.messages.map((id) => (
-          <MessageLink key={id} id={id} />
-        ))}
-        <When at={item.at} />
-      </div>
-      <p className="break-words whitespace-pre-wrap">
-        {item.messages.length > 0 ? <Delivered text={item.text} /> : item.text}
-      </p>
-      <Cut isCut={item.text_cut} />
-    </div>
-  );
-}
-
-/** The lines by which cmux says who wrote what follows. Such a line of somebody's own text is marked. */
-const HEADERS = /^(\[cmux (?:and )?dlv_\w+ from .+\])\n/m;
-
-/** What cmux delivered, in which what was said is read first, and its headers when they are wanted. */
-function Delivered({ text }: { text: string }) {
-  return text.split(HEADERS).map((part, at) =>
-    at % 2 === 0 ? (
-      part
-    ) : (
-      <span key={part} title={part} className="block truncate text-xs text-faint">
-        {part}
-      </span>
-    ),
-  );
-}
-
-/** When something was said, if that is known. */
-function When({ at }: { at: Time | null }) {
-  if (at === null) return null;
-  return (
-    <time dateTime={at} title={moment(at)} className="ml-auto shrink-0 text-xs text-faint">
-      {clock(at)}
-    </time>
-  );
 }
 
 function firstLine(text: string): string {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Entry } from "../../../wire";
-import { type Item, isSameItem, itemsOf, withNewest, withOlder } from "./items";
+import { cropped, type Item, isSameItem, itemsOf, withNewest, withOlder } from "./items";
 
 const base = (id: string) => ({ id, at: null, subagent: false });
 const answer = (id: string, text = id): Entry => ({
@@ -87,5 +87,21 @@ describe("withNewest", () => {
   it("keeps what is known as it is if nothing is new", () => {
     const known = [answer("1"), answer("2")];
     expect(withNewest(known, [answer("2")])).toBe(known);
+  });
+});
+
+describe("cropped", () => {
+  const entries = ["1", "2", "3", "4", "5", "6"].map((id) => answer(id));
+  const marks = ["1", "3", "5"].map((first) => ({ first, next: `before ${first}` }));
+  it.each<[string, number, string[], string | null]>([
+    ["nothing of what is not too much", 6, ["1", "2", "3", "4", "5", "6"], "before 1"],
+    ["to where a page begins", 5, ["3", "4", "5", "6"], "before 3"],
+    ["no more than is too much", 4, ["3", "4", "5", "6"], "before 3"],
+    ["to the newest page", 3, ["5", "6"], "before 5"],
+    ["nothing without a page to begin with", 1, ["1", "2", "3", "4", "5", "6"], "before 1"],
+  ])("leaves out %s", (_, max, expected, next) => {
+    const kept = cropped(entries, marks, max);
+    expect(kept.entries.map(({ id }) => id)).toEqual(expected);
+    expect(kept.marks[0]?.next).toBe(next);
   });
 });

@@ -103,3 +103,30 @@ export function withOlder(
   const ids = new Set(known.map(({ id }) => id));
   return [...page.filter(({ id }) => !ids.has(id)), ...known];
 }
+
+/** Where a page that was loaded begins, and what to ask for to get what is before it. */
+export type Mark = { first: string; next: string | null };
+
+/** How many entries are kept while the end is followed, and how many while somebody reads further up. */
+export const KEPT_MAX = 400;
+export const KEPT_READ_MAX = 2_000;
+
+/**
+ * Returns what is kept of too many entries: the newest, from the beginning of a page on, so that what was before can
+ * be asked for again.
+ */
+export function cropped(
+  entries: ReadonlyArray<Entry>,
+  marks: ReadonlyArray<Mark>,
+  max: number,
+): { entries: ReadonlyArray<Entry>; marks: ReadonlyArray<Mark> } {
+  if (entries.length <= max) return { entries, marks };
+  const places = new Map(entries.map(({ id }, at) => [id, at]));
+  const placed = marks
+    .map((mark) => ({ mark, at: places.get(mark.first) ?? 0 }))
+    .filter(({ at }) => at >= entries.length - max)
+    .sort((one, other) => one.at - other.at);
+  const [from] = placed;
+  if (from === undefined) return { entries, marks };
+  return { entries: entries.slice(from.at), marks: placed.map(({ mark }) => mark) };
+}

@@ -1,34 +1,26 @@
-/** A way from a prompt to the message that it brought. */
+/** A way from a prompt to a message that it brought. */
 
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Mail } from "lucide-react";
-import { showMessage } from "../../../api/routes";
 import { describeMessageKind } from "../../../shared/describe";
-import type { Message } from "../../../wire";
+import type { Said } from "./delivered";
 
-/** Who sent a message and what it is, which leads to its thread. */
-export function MessageLink({ id }: { id: string }) {
-  const { data } = useQuery({
-    queryKey: ["message", id],
-    queryFn: ({ signal }) => showMessage(id, signal),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
-  const said = data ? describe(data) : "A message";
+/** Who sent a message and what it is, which leads to its conversation. */
+export function MessageLink({ id, said }: { id: string; said: Said | undefined }) {
   return (
     <Link
       to="/messages"
-      search={{ thread: data?.thread ?? id }}
-      className="inline-flex items-center gap-1 rounded text-accent hover:underline"
+      search={{ thread: id }}
+      className="inline-flex items-center gap-1 rounded font-medium text-accent hover:underline"
     >
-      <Mail aria-hidden size={13} /> {said}
+      <Mail aria-hidden size={13} /> {said === undefined ? "A message" : inWords(said)}
     </Link>
   );
 }
 
 /** Says what a message is and who sent it, once. */
-function describe({ kind, from }: Message): string {
-  const { label } = describeMessageKind(kind);
-  if (kind === "user" || kind === "system") return label;
-  return `${label} from ${from === "user" ? "you" : from}`;
+function inWords({ kind, from }: Said): string {
+  const who = from === "user" ? "you" : from;
+  if (kind === "user" || kind === "system") return `From ${who}`;
+  return `${describeMessageKind(kind).label} from ${who}`;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Conversation, Entry } from "../../../wire";
+import { KEPT_MAX, KEPT_READ_MAX } from "./items";
 import { Reader } from "./reader";
 
 const entry = (id: number): Entry => ({
@@ -74,6 +75,42 @@ describe("Reader", () => {
     reader.want();
     await settled();
     expect(ids()).toEqual(expected);
+  });
+
+  it.each([
+    ["the end is followed", true, KEPT_MAX],
+    ["somebody reads further up", false, KEPT_READ_MAX],
+  ])(
+    "keeps no more than it may while %s, and what was before can be had again",
+    async (_, isFollowed, max) => {
+      const { reader, ids, grow, pass } = reading(60, 60);
+      reader.follow(isFollowed);
+      reader.want();
+      await settled();
+      for (let length = 90; length <= 4_500; length += 30) {
+        grow(length);
+        pass();
+        reader.want();
+        await settled();
+        expect(ids().length).toBeLessThanOrEqual(max);
+      }
+      const [first = 0] = ids();
+      expect(ids()).toEqual(upTo(4_500, first));
+      expect(4_500 - first).toBeGreaterThan(max - 60);
+      if (!isFollowed) return;
+      await reader.older();
+      expect(ids()).toEqual(upTo(4_500, first - 60));
+    },
+  );
+
+  it("loads no more than it may, however far somebody reads back", async () => {
+    const { reader, ids } = reading(4_500, 60);
+    reader.follow(false);
+    reader.want();
+    await settled();
+    for (let page = 0; page < 60; page += 1) await reader.older();
+    expect(ids().length).toBeLessThan(KEPT_READ_MAX + 60);
+    expect(reader.get().isFull).toBe(true);
   });
 
   it("asks once for many wants, and once more for those that came meanwhile", async () => {

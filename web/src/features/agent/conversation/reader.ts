@@ -1,7 +1,7 @@
 /** Reads a conversation: the newest of it, what is said from then on, and what was said before when it is wanted. */
 
 import type { Conversation, Entry } from "../../../wire";
-import { withNewest, withOlder } from "./items";
+import { cropped, KEPT_MAX, KEPT_READ_MAX, type Mark, withNewest, withOlder } from "./items";
 
 export type Read = {
   entries: ReadonlyArray<Entry>;
@@ -9,6 +9,8 @@ export type Read = {
   isKnown: boolean;
   /** Whether there is more before. */
   hasOlder: boolean;
+  /** Whether so much is known that no more is loaded. */
+  isFull: boolean;
   isOlderComing: boolean;
   /** Why there is none, in words. */
   missing: string | null;
@@ -19,6 +21,7 @@ const NOTHING: Read = {
   entries: [],
   isKnown: false,
   hasOlder: false,
+  isFull: false,
   isOlderComing: false,
   missing: null,
   error: null,
@@ -33,12 +36,21 @@ export const APART_MS = 400;
 /** How many pages are read to close a gap. After that, it begins anew. */
 const GAP_PAGES = 4;
 
+const markOf = (first: Entry | undefined, next: string | null): Mark => ({
+  first: first?.id ?? "",
+  next,
+});
+
+const isFull = (entries: ReadonlyArray<Entry>) => entries.length >= KEPT_READ_MAX;
+
 export class Reader {
   private readonly ask: Ask;
   private readonly later: Later;
   private readonly listeners = new Set<() => void>();
   private read = NOTHING;
-  private next: string | null = null;
+  /** Where the pages begin that were loaded, the oldest first. */
+  private marks: ReadonlyArray<Mark> = [];
+  private isFollowed = true;
   private isAsking = false;
   private isWanted = false;
 
@@ -76,21 +88,29 @@ export class Reader {
     if (this.read.error !== null) this.want();
   }
 
+  /** Says whether the end is followed, so that what is far before it need not be kept. */
+  follow(isFollowed: boolean): void {
+    this.isFollowed = isFollowed;
+  }
+
+  /** What to ask for to get what is before all that is known. */
+  private get next(): string | null {
+    return this.marks[0]?.next ?? null;
+  }
+
   /** Asks for what was said before. */
   async older(): Promise<void> {
-    if (this.next === null || this.read.isOlderComing) return;
+    if (this.next === null || this.read.isOlderComing || this.read.isFull) return;
     const before = this.next;
     this.tell({ isOlderComing: true });
     try {
       const page = await this.ask(before);
       // It may have begun anew meanwhile.
       if (this.next !== before) return;
-      this.next = page.next;
-      this.tell({
-        entries: withOlder(this.read.entries, page.entries),
-        hasOlder: page.next !== null,
-        error: null,
-      });
+      const entries = withOlder(this.read.entries, page.entries);
+      // A page with nothing new in it still says where to go on.
+      this.marks = [markOf(page.entries[0] ?? entries[0], page.next), ...this.marks];
+      this.tell({ entries, hasOlder: page.next !== null, isFull: isFull(entries), error: null });
     } catch (error) {
       this.tell({ error });
     } finally {
@@ -114,7 +134,20 @@ export class Reader {
       const joined = withNewest(this.read.entries, page);
       const isFirst = this.read.entries.length === 0;
       if (joined !== null && !isFirst) {
-        this.tell({ entries: joined, missing: newest.missing, error: null, isKnown: true });
+        const mark = markOf(page[0], next);
+        const isMarked = this.marks.some(({ first }) => first === mark.first);
+        const marks = isMarked ? this.marks : [...this.marks, mark];
+        const max = this.isFollowed ? KEPT_MAX : KEPT_READ_MAX;
+        const kept = cropped(joined, marks, max);
+        this.marks = kept.marks;
+        this.tell({
+          entries: kept.entries,
+          hasOlder: this.next !== null,
+          isFull: isFull(kept.entries),
+          missing: newest.missing,
+          error: null,
+          isKnown: true,
+        });
         return;
       }
       if (isFirst || next === null || pages === GAP_PAGES) break;
@@ -122,10 +155,11 @@ export class Reader {
       page = withOlder(page, older.entries).slice();
       next = older.next;
     }
-    this.next = next;
+    this.marks = [markOf(page[0], next)];
     this.tell({
       entries: page,
       hasOlder: next !== null,
+      isFull: false,
       missing: newest.missing,
       error: null,
       isKnown: true,

@@ -9,7 +9,12 @@ import { type Read, Reader } from "./reader";
 
 const PAGE = 60;
 
-export type Conversing = Read & { older: () => void; again: () => void };
+export type Conversing = Read & {
+  older: () => void;
+  again: () => void;
+  /** Says whether the end is followed. */
+  follow: (isFollowed: boolean) => void;
+};
 
 /** Returns what was said, and again when more was. */
 export function useConversation(agent: string, session: string | null): Conversing {
@@ -29,7 +34,11 @@ export function useConversation(agent: string, session: string | null): Conversi
   });
   useOnLive(() => reader.again());
   const read = useSyncExternalStore(reader.subscribe, reader.get);
-  return { ...read, older: () => void reader.older(), again: () => reader.want() };
+  return useMemo(() => {
+    const older = () => void reader.older();
+    const follow = (isFollowed: boolean) => reader.follow(isFollowed);
+    return { ...read, older, again: () => reader.want(), follow };
+  }, [reader, read]);
 }
 
 function readerOf(agent: string): Reader {

@@ -7,7 +7,7 @@ import { Button } from "../../../shared/button";
 import { Empty, ErrorNote, Skeleton } from "../../../shared/empty";
 import { counted } from "../../../shared/format";
 import type { Agent, Event } from "../../../wire";
-import { KEPT_MAX } from "./pages";
+import { isFull, KEPT_MAX } from "./pages";
 import { EventRow } from "./row";
 import { type AgentEvents, useEvents } from "./use-events";
 
@@ -58,7 +58,8 @@ function Log({ found, name }: { found: AgentEvents; name: string }) {
   });
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
-  const wantsOlder = last >= shown.length - 20 && before !== null && !isComing && error === null;
+  const isMore = before !== null && !isFull(found);
+  const wantsOlder = last >= shown.length - 20 && isMore && !isComing && error === null;
   const latest = useRef(older);
   latest.current = older;
   useEffect(() => {
@@ -125,7 +126,11 @@ function Foot({ found }: { found: AgentEvents }) {
       <ErrorNote error={found.error} what="Older ones could not be read" onRetry={found.again} />
     );
   }
-  const said = found.before === null ? "This is the oldest there is." : "Older ones are asked for…";
+  const said = isFull(found)
+    ? "Older ones are in the activity log."
+    : found.before === null
+      ? "This is the oldest there is."
+      : "Older ones are asked for…";
   return <p className="py-3 text-center text-xs text-faint">{said}</p>;
 }
 

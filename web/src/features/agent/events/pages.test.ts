@@ -1,7 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { event } from "../../../feed/samples";
 import type { Event } from "../../../wire";
-import { cropped, KEPT_MAX, NOTHING, type Shown, withNews, withPage } from "./pages";
+import {
+  cropped,
+  isFull,
+  KEPT_MAX,
+  KEPT_READ_MAX,
+  NOTHING,
+  type Shown,
+  withNews,
+  withPage,
+} from "./pages";
 
 const events = (...ids: number[]): Event[] => ids.map((id) => event("agent.phase", {}, { id }));
 const shown = (ids: number[], before: number | null = null): Shown => ({
@@ -45,6 +54,21 @@ describe("withNews", () => {
   it("is the same if nothing is new", () => {
     const before = shown([4]);
     expect(withNews(before, events(4))).toBe(before);
+  });
+});
+
+describe("while somebody reads older ones", () => {
+  const many = Array.from({ length: KEPT_READ_MAX }, (_, at) => KEPT_READ_MAX - at);
+
+  it("keeps no more than it may, and knows what to ask for again", () => {
+    const after = withNews(shown(many, null), events(KEPT_READ_MAX + 1, KEPT_READ_MAX + 2));
+    expect(after.events.length).toBe(KEPT_READ_MAX);
+    expect([after.events[0]?.id, after.before]).toEqual([KEPT_READ_MAX + 2, 3]);
+  });
+
+  it("asks for no more once it has all that it may", () => {
+    expect(isFull(shown(many, 1))).toBe(true);
+    expect(isFull(shown(many.slice(1), 1))).toBe(false);
   });
 });
 

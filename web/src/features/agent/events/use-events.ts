@@ -4,7 +4,7 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { listEvents } from "../../../api/routes";
 import { useOnLive } from "../../../feed/live";
 import { useNews } from "../../../feed/store";
-import { cropped, NOTHING, type Shown, withNews, withPage } from "./pages";
+import { cropped, isFull, NOTHING, type Shown, withNews, withPage } from "./pages";
 
 const PAGE = 100;
 
@@ -68,13 +68,13 @@ export function useEvents(agent: string): AgentEvents {
   });
   const { before } = shown;
   const older = () => {
-    if (!asking.isComing && before !== null) void ask(before);
+    if (!asking.isComing && before !== null && !isFull(shown)) void ask(before);
   };
   // Before the first page came, there is no place to go on from.
   const again = before === null ? begin : older;
   useOnLive(() => {
     if (asking.error !== null) again();
   });
-  const crop = useCallback(() => setShown(cropped), []);
+  const crop = useCallback(() => setShown((was) => cropped(was)), []);
   return { ...shown, ...asking, older, again, crop };
 }

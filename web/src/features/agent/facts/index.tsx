@@ -2,12 +2,11 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
 import { listKinds } from "../../../api/routes";
 import { useAgent, useFleet } from "../../../feed/store";
 import { Ago } from "../../../shared/age";
-import { CopyButton } from "../../../shared/copy";
 import { describeIntent } from "../../../shared/describe";
+import { Fact } from "../../../shared/facts";
 import { count, counted, moment, money } from "../../../shared/format";
 import { Column, Section } from "../../../shared/page";
 import type { Agent, Usage } from "../../../wire";
@@ -90,29 +89,6 @@ function Life({ agent }: { agent: Agent }) {
         )}
       </Fact>
     </>
-  );
-}
-
-type FactProps = {
-  name: string;
-  /** What it is, which can be copied, too. */
-  copied?: string | null;
-  isCode?: boolean;
-  children?: ReactNode;
-};
-
-/** A fact and its name. */
-function Fact({ name, copied, isCode, children }: FactProps) {
-  return (
-    <div className="grid min-h-9 grid-cols-[6.5rem_minmax(0,1fr)] items-center gap-x-3 border-b border-edge px-3 py-1 last:border-b-0 rail:grid-cols-[9rem_minmax(0,1fr)]">
-      <dt className="text-quiet">{name}</dt>
-      <dd className="flex min-w-0 items-center gap-3">
-        <span className="min-w-0 flex-1 break-words">
-          {children ?? (isCode && copied ? <code className="break-all">{copied}</code> : "–")}
-        </span>
-        {copied && <CopyButton what={name.toLowerCase()} text={copied} />}
-      </dd>
-    </div>
   );
 }
 

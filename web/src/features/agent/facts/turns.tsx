@@ -10,6 +10,7 @@ import { describeTurnEnd } from "../../../shared/describe";
 import { Command, ErrorNote, Skeleton } from "../../../shared/empty";
 import { count, counted, duration, moment, money } from "../../../shared/format";
 import { Section } from "../../../shared/page";
+import { Scrolls } from "../../../shared/scrolls";
 import type { Agent, History, Turn } from "../../../wire";
 import { threadsOf, turnsOf } from "./history";
 
@@ -74,7 +75,7 @@ type Threads = ReadonlyMap<string, string>;
 
 function Table({ turns, threads }: { turns: ReadonlyArray<Turn>; threads: Threads }) {
   return (
-    <section tabIndex={0} aria-label="Turns" className="overflow-x-auto">
+    <Scrolls as="section" aria-label="Turns" className="overflow-x-auto">
       <table className="w-full text-left">
         <thead className="text-xs text-faint">
           <tr className="border-b border-edge">
@@ -93,7 +94,7 @@ function Table({ turns, threads }: { turns: ReadonlyArray<Turn>; threads: Thread
           ))}
         </tbody>
       </table>
-    </section>
+    </Scrolls>
   );
 }
 

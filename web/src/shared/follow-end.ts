@@ -8,18 +8,21 @@ const NEAR_PX = 48;
 /** So near to the beginning, what was before is asked for. */
 const OLDER_PX = 600;
 
-export type Following = {
+export type Following<Content extends HTMLElement> = {
   scroller: RefObject<HTMLDivElement | null>;
-  content: RefObject<HTMLDivElement | null>;
+  content: RefObject<Content | null>;
   isFollowing: boolean;
   toEnd: () => void;
   onScroll: () => void;
 };
 
 /** Returns what a list that follows its end needs. `first` is its first item, which is another one after older ones came. */
-export function useFollowEnd(first: string | undefined, onOlder: () => void): Following {
+export function useFollowEnd<Content extends HTMLElement>(
+  first: string | undefined,
+  onOlder: () => void,
+): Following<Content> {
   const scroller = useRef<HTMLDivElement>(null);
-  const content = useRef<HTMLDivElement>(null);
+  const content = useRef<Content>(null);
   const [isFollowing, setFollowing] = useState(true);
   const latest = useRef(isFollowing);
   latest.current = isFollowing;
