@@ -3,6 +3,7 @@
 import {
   CircleStop,
   Hand,
+  Keyboard,
   MessageSquarePlus,
   Pause,
   Play,
@@ -13,6 +14,7 @@ import {
 import { interruptAgent, pauseAgent, restartAgent, resumeAgent, stopAgent } from "../api/routes";
 import { forgetAgent, learnAgent } from "../feed/follow";
 import type { Agent } from "../wire";
+import { answer } from "./answer";
 import { confirm, type Question } from "./confirm";
 import { go } from "./go";
 import type { MenuItem } from "./menu";
@@ -165,7 +167,12 @@ export function tendMenu(agent: Agent): MenuItem[] {
     return isLast ? { ...item, danger: true } : item;
   };
   const pauses = canTend(agent, "resume") ? tending("resume") : tending("pause");
+  const answering: MenuItem[] =
+    agent.phase === "asking"
+      ? [{ label: "Answer it", icon: Keyboard, run: () => answer(agent) }]
+      : [];
   return [
+    ...answering,
     {
       label: "Open its terminal",
       icon: SquareTerminal,
