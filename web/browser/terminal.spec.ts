@@ -134,6 +134,32 @@ test("the pane fits whoever has the keys, on everybody's screen, and then is as 
   await until("it is as it was", async () => (await sizeOf(house, agent.id)).join() === "200,50");
 });
 
+test("a daemon that is killed while somebody types gives the pane its size, and the keys come back", async ({
+  house,
+  sign,
+}) => {
+  const shop = await house.project("shop");
+  const agent = await house.agent(shop, "api");
+  const visit = await sign({ path: `/agents/${agent.id}`, width: 1000, height: 700 });
+  const { page } = visit;
+  await shows(page, "accept edits on");
+  await page.getByRole("button", { name: "Take keyboard" }).click();
+  await until("the pane fits", async () => (await sizeOf(house, agent.id))[0] !== 200);
+  const fitting = await sizeOf(house, agent.id);
+
+  await visit.outage();
+  await page.getByText("What you type waits a few seconds.").waitFor();
+  await visit.back();
+  await page.getByText("Your keys go to api").waitFor();
+  await until("the pane fits again", async () => {
+    return (await sizeOf(house, agent.id)).join() === fitting.join();
+  });
+  await page.keyboard.type("still here");
+  await shows(page, "> still here");
+  await page.keyboard.press("Control+]");
+  await until("it is as it was", async () => (await sizeOf(house, agent.id)).join() === "200,50");
+});
+
 test("a page that is looked at again shows what it did, where it did", async ({ house, sign }) => {
   const shop = await house.project("shop");
   const long = { rules: [{ steps: [{ stream: { lines: 2_500, every_ms: 0 } }] }] };
