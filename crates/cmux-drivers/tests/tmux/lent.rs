@@ -6,6 +6,8 @@ use cmux_drivers::tmux::loan::{self, Borrower};
 use cmux_drivers::tmux::pane::{PaneId, Size};
 use cmux_drivers::tmux::screen::{self, Colours};
 use cmux_drivers::tmux::stream::{Piece, Stream};
+use cmux_testkit::wait::PATIENCE;
+use tokio::time::timeout;
 
 use crate::world::{WITHIN, World};
 
@@ -75,12 +77,18 @@ fn whoever_watches_is_shown_the_screen_again_in_its_new_size() {
         if size != HOME {
             lend(&world, &control, pane, borrower, size);
         }
-        loop {
-            match world.wait(stream.next()).unwrap() {
-                Piece::Screen(screen) if screen.size == size => break,
-                Piece::Screen(_) | Piece::Bytes(_) => {}
+        let shown = async {
+            loop {
+                match stream.next().await.unwrap() {
+                    Piece::Screen(screen) if screen.size == size => return,
+                    Piece::Screen(_) | Piece::Bytes(_) => {}
+                }
             }
-        }
+        };
+        assert!(
+            world.wait(async { timeout(PATIENCE, shown).await }).is_ok(),
+            "{size:?} is never shown"
+        );
     }
 }
 
