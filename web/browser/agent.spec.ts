@@ -1,9 +1,8 @@
 /** One agent: its terminal, whose keyboard is taken on purpose, its conversation, its events, its facts. */
 
-import type { Page } from "playwright-core";
 import { expect } from "vitest";
+import { screen, shows } from "./screen";
 import { test } from "./stage";
-import { until } from "./wait";
 
 test("the terminal is live, takes no key unless that is wanted, and gives the keyboard back", async ({
   house,
@@ -24,8 +23,7 @@ test("the terminal is live, takes no key unless that is wanted, and gives the ke
   await page.keyboard.press("Enter");
   await shows(page, "echo: hello from the page");
 
-  await page.keyboard.press("Escape");
-  await page.keyboard.press("Escape");
+  await page.keyboard.press("Control+]");
   await page.getByText("Live. It takes no keys.").waitFor();
   await page.keyboard.type("zzz not for you");
   await house.send("api", "a message after that", "--wait=60");
@@ -117,13 +115,27 @@ test("its facts say why it is as it is, and follow it", async ({ house, sign }) 
   await page.getByText("believed", { exact: true }).waitFor();
 });
 
-/** Waits until a text is on the terminal. */
-async function shows(page: Page, text: string): Promise<void> {
-  await until(`the terminal shows ${text}`, async () => (await screen(page)).includes(text));
-}
-
-/** Returns what is on the terminal, a line each. */
-async function screen(page: Page): Promise<string> {
-  const rows = await page.locator(".xterm-rows > div").allTextContents();
-  return rows.map((row) => row.replaceAll("\u00a0", " ")).join("\n");
-}
+test("what an agent does now is stopped by a button and from its menu", async ({ house, sign }) => {
+  const shop = await house.project("shop");
+  const steps = [{ say: "I think about it." }, { think_ms: 3_600_000 }];
+  const agent = await house.agent(shop, "api", { rules: [{ steps }] });
+  const { page } = await sign({ path: `/agents/${agent.id}?tab=conversation` });
+  const button = page.getByRole("button", { name: "Interrupt", exact: true });
+  const interrupts = [
+    () => button.click(),
+    async () => {
+      await page.getByRole("button", { name: "What can be done to api" }).click();
+      await page.getByRole("menuitem", { name: "Interrupt" }).click();
+    },
+  ];
+  for (const interrupt of interrupts) {
+    expect(await button.count()).toBe(0);
+    await house.send("api", "think about it", "--wait=60");
+    await page.getByText("Busy", { exact: true }).waitFor();
+    await interrupt();
+    await page.getByText("api is interrupted").waitFor();
+    await house.until("api", ({ phase }) => phase === "idle");
+    await page.getByText("Idle", { exact: true }).waitFor();
+    await page.getByText("api is interrupted").waitFor({ state: "detached" });
+  }
+});

@@ -10,6 +10,7 @@ pub mod control;
 pub mod glance;
 pub mod guard;
 pub mod line;
+pub mod loan;
 pub mod pane;
 pub mod quote;
 pub mod screen;

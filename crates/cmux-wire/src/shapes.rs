@@ -52,6 +52,7 @@ macro_rules! shapes {
             crate::store::Misfit,
             crate::store::Restored,
             crate::terminal::Terminal,
+            crate::terminal::TerminalTold,
             crate::token::MadeToken,
             crate::token::Token,
             crate::token::TokenScope,
@@ -80,6 +81,7 @@ macro_rules! shapes {
             crate::session::Login,
             crate::store::NewArchive,
             crate::store::NewBackup,
+            crate::terminal::TerminalSaid,
             crate::token::NewToken,
             crate::trust::NewTrust,
             crate::trust::ShownFile

@@ -59,6 +59,7 @@ async function comeBack(): Promise<void> {
 export function signOut(): void {
   socket?.stop();
   socket = null;
+  refetch.clear();
   setLive({ is: "signed-out" });
 }
 

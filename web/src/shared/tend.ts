@@ -3,6 +3,7 @@
 import {
   CircleStop,
   Hand,
+  Keyboard,
   Link,
   MessageSquarePlus,
   Pause,
@@ -14,6 +15,7 @@ import {
 import { interruptAgent, pauseAgent, restartAgent, resumeAgent, stopAgent } from "../api/routes";
 import { forgetAgent, learnAgent } from "../feed/follow";
 import type { Agent } from "../wire";
+import { answer } from "./answer";
 import { copyAndSay, linkTo } from "./clipboard";
 import { confirm, type Question } from "./confirm";
 import { counted } from "./format";
@@ -205,7 +207,12 @@ export function tendMenu(agent: Agent): MenuItem[] {
     return isLast ? { ...item, danger: true } : item;
   };
   const pauses = canTend(agent, "resume") ? tending("resume") : tending("pause");
+  const answering: MenuItem[] =
+    agent.phase === "asking"
+      ? [{ label: "Answer it", icon: Keyboard, run: () => answer(agent) }]
+      : [];
   return [
+    ...answering,
     {
       label: "Open its terminal",
       icon: SquareTerminal,

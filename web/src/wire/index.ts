@@ -552,6 +552,13 @@ export type Terminal = {
   size: [number, number];
 };
 
+/** What a page is told about a terminal that it follows, between the bytes. */
+export type TerminalTold = {
+  "size": [number, number];
+} | {
+  "alive": boolean;
+};
+
 /** A token that was made, with what proves it. Nobody can be told that again. */
 export type MadeToken = {
   token: Token;
@@ -829,6 +836,16 @@ export type NewArchive = {
 export type NewBackup = {
   /** An absolute path, at which there must be nothing. */
   file: string;
+};
+
+/** What a client says to a terminal that it follows. What is not there is not said. */
+export type TerminalSaid = {
+  /** What is typed. */
+  input?: string | null;
+  /** How many columns and rows there are to be. When the connection ends, however it ends, there are as many as before the first time, unless somebody else has resized it since. */
+  resize?: [number, number] | null;
+  /** There are to be as many columns and rows as before the first time, while the connection lasts. */
+  restore?: boolean | null;
 };
 
 /** Asks for a token. */

@@ -365,7 +365,9 @@ fn view_routes() -> Vec<Route> {
             .needs(Need::Operate)
             .says(
                 "An agent's terminal as a WebSocket: first the screen, then every byte as it comes. A \
-                 person may type, with `{\"input\":\"…\"}` and `{\"resize\":[columns,rows]}`.",
+                 person may type, with `{\"input\":\"…\"}` and `{\"resize\":[columns,rows]}`. The size is given \
+                 back with `{\"restore\":true}`, and when the connection ends. Whenever it is another, the \
+                 screen comes again.",
             )
             .answers_nothing(101, "A WebSocket. What is in binary messages is for a terminal.")
             .refuses(&[409, 426]),

@@ -16,15 +16,16 @@ use cmux_core::principal::{Need, Principal};
 use cmux_drivers::clock;
 use cmux_drivers::tmux::TmuxError;
 use cmux_drivers::tmux::guard::{Step, What};
-use cmux_drivers::tmux::pane::{self, PaneId, Size};
+use cmux_drivers::tmux::loan::{self, Borrower};
+use cmux_drivers::tmux::pane::{PaneId, Size};
 use cmux_drivers::tmux::screen::{self, Colours, Screen};
 use cmux_drivers::tmux::stream::{Piece, Stream};
-use cmux_wire::terminal as wire;
+use cmux_wire::terminal::{self as wire, TerminalSaid, TerminalTold};
 use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::{mpsc, watch};
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use tracing::debug;
 
 use crate::http::App;
@@ -37,8 +38,10 @@ use crate::readers::Readers;
 use crate::serve::closed;
 use crate::tenure::is_let_in;
 
-/// How many lines that have scrolled off are shown to whoever begins to watch.
+/// How many lines that have scrolled off are shown to a program that begins to watch, and to a page, which is
+/// shown all that tmux keeps.
 const HISTORY: u32 = 1000;
+const HISTORY_OF_PAGES: u32 = screen::LINES_MAX;
 
 /// How long tmux may take to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
@@ -52,8 +55,12 @@ const TYPED_MAX: usize = 1 << 10;
 /// How long a client may take to accept what it is shown.
 const ACCEPT_WITHIN: Duration = Duration::from_secs(10);
 
-/// How often it is looked whether a client may still watch.
+/// How often it is looked whether a client may still watch, and whether it is still there.
 const CHECK_EVERY: Duration = Duration::from_secs(5);
+
+/// How long nothing may be heard of a client that is asked whether it is there. Its network may be gone, of
+/// which nobody tells.
+const SILENT_MAX: Duration = Duration::from_secs(25);
 
 /// The smallest and largest terminal that may be asked for.
 const COLUMNS: std::ops::RangeInclusive<u32> = 20..=500;
@@ -80,20 +87,13 @@ pub(crate) struct Following {
     project: Option<String>,
     /// For pages, which are not told why a WebSocket was refused: if there is no terminal to follow, it is
     /// opened and closed, by the code 4000 and the status, and with the problem's name as its reason. And
-    /// before each whole screen a text message `{"size":[columns,rows]}` tells how large it is.
+    /// text messages tell how large each whole screen is, `{"size":[columns,rows]}` before it, and every five
+    /// seconds that the connection is there, `{"alive":true}`.
     told: Option<bool>,
 }
 
 /// The code by which a page is told of a problem with the status 0.
 const TOLD: u16 = 4000;
-
-/// What a client says.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Said {
-    input: Option<String>,
-    resize: Option<[u32; 2]>,
-}
 
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
@@ -186,7 +186,7 @@ pub(crate) async fn follow(
         .write_buffer_size(0)
         .max_write_buffer_size(64 << 20);
     let (closing, counted) = (app.ways_out.closing.clone(), app.ways_out.clients.clone());
-    let (stream, home) = match begin(&app, &agent).await {
+    let (stream, home) = match begin(&app, &agent, is_told).await {
         Ok(watched) => watched,
         Err(why) if is_told => {
             return Ok(upgrade.on_upgrade(move |socket| refuse(socket, why, counted)));
@@ -197,9 +197,12 @@ pub(crate) async fn follow(
     Ok(upgrade.on_upgrade(move |socket| {
         let may_type = caller.0.may(Need::Person).is_ok();
         let (house, pane, process, run) = home;
-        let typist = Typist { house, pane, process, run, may_type, typed: 0 };
+        let (borrower, borrows) = (Borrower::new(), false);
+        let typist = Typist { house, pane, process, run, may_type, typed: 0, borrower, borrows };
         let caller = caller.0;
-        let showing = Showing { socket, stream, typist, readers, caller, closing, is_told };
+        let heard_at = Instant::now();
+        let showing =
+            Showing { socket, stream, typist, readers, caller, closing, is_told, heard_at };
         showing.show(counted)
     }))
 }
@@ -208,13 +211,14 @@ pub(crate) async fn follow(
 type Home = (House, PaneId, u32, RunId);
 
 /// Begins to watch an agent's terminal.
-async fn begin(app: &App, agent: &Agent) -> Result<(Stream, Home), Oops> {
+async fn begin(app: &App, agent: &Agent, is_told: bool) -> Result<(Stream, Home), Oops> {
     let home = home_of(app, agent).await?;
     let (house, pane, ..) = &home;
     if house.is_persons() {
         return Err(unstreamed(agent));
     }
-    let stream = Stream::open(house.server(), *pane, HISTORY, ANSWER_WITHIN).await;
+    let history = if is_told { HISTORY_OF_PAGES } else { HISTORY };
+    let stream = Stream::open(house.server(), *pane, history, ANSWER_WITHIN).await;
     Ok((stream.map_err(|error| unseen(&error))?, home))
 }
 
@@ -236,20 +240,18 @@ struct Showing {
     closing: watch::Receiver<bool>,
     /// Whether the size is told before each whole screen.
     is_told: bool,
+    /// When the client was last heard of.
+    heard_at: Instant,
 }
 
 impl Showing {
     async fn show(mut self, counted: mpsc::Sender<()>) {
-        let mut check = interval(CHECK_EVERY);
+        let mut check = interval_at(Instant::now() + CHECK_EVERY, CHECK_EVERY);
         check.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (code, reason) = loop {
             let ended = tokio::select! {
                 () = closed(self.closing.clone()) => Some((close_code::AWAY, "cmux is stopping".to_owned())),
-                heard = self.socket.next() => match heard {
-                    Some(Ok(Message::Text(text))) => self.typist.hear(&text).await.err(),
-                    Some(Ok(Message::Close(_)) | Err(_)) | None => break (close_code::NORMAL, String::new()),
-                    Some(Ok(Message::Binary(_) | Message::Ping(_) | Message::Pong(_))) => None,
-                },
+                heard = self.socket.next() => self.hear(heard).await,
                 piece = self.stream.next() => match piece {
                     Ok(piece) => self.tell(piece).await,
                     Err(error) => Some((close_code::NORMAL, format!("the terminal is gone: {error}"))),
@@ -260,10 +262,24 @@ impl Showing {
                 break ended;
             }
         };
+        self.typist.give_back().await;
         let reason = reason.chars().take(100).collect::<String>().into();
         let last = self.socket.send(Message::Close(Some(CloseFrame { code, reason })));
         let _ = timeout(ACCEPT_WITHIN, last).await;
         drop(counted);
+    }
+
+    /// Does what the client says. Returns why that was the last, if it was.
+    async fn hear(&mut self, heard: Option<Result<Message, axum::Error>>) -> Option<(u16, String)> {
+        let ended = match heard {
+            Some(Ok(Message::Text(text))) => self.typist.hear(&text).await.err(),
+            Some(Ok(Message::Close(_)) | Err(_)) | None => {
+                Some((close_code::NORMAL, String::new()))
+            }
+            Some(Ok(Message::Binary(_) | Message::Ping(_) | Message::Pong(_))) => None,
+        };
+        self.heard_at = Instant::now();
+        ended
     }
 
     /// Shows what is seen next. Returns why that was the last, if it was.
@@ -272,8 +288,7 @@ impl Showing {
             Piece::Screen(screen) => {
                 if self.is_told {
                     let Size { columns, rows } = screen.size;
-                    let size = format!(r#"{{"size":[{columns},{rows}]}}"#);
-                    if let Some(last) = self.send(Message::Text(size.into())).await {
+                    if let Some(last) = self.say(&TerminalTold::Size([columns, rows])).await {
                         return Some(last);
                     }
                 }
@@ -282,6 +297,12 @@ impl Showing {
             Piece::Bytes(bytes) => bytes,
         };
         self.send(Message::Binary(Bytes::from(bytes))).await
+    }
+
+    /// Tells the page something. Returns why that was the last, if it was.
+    async fn say(&mut self, told: &TerminalTold) -> Option<(u16, String)> {
+        let told = serde_json::to_string(told).unwrap_or_default();
+        self.send(Message::Text(told.into())).await
     }
 
     /// Sends something. Returns why that was the last, if it was.
@@ -293,13 +314,27 @@ impl Showing {
         }
     }
 
-    /// Returns that the client may not watch any more, if that is so.
+    /// Returns that the client may not watch any more or is not there, if that is so.
     async fn check(&mut self) -> Option<(u16, String)> {
         let (caller, now) = (self.caller.clone(), clock::wall());
         let found = self.readers.read(move |view| is_let_in(view, &caller, now)).await;
         // A store that cannot be read now may be read at the next look.
         let is_in = found.unwrap_or(true);
-        (!is_in).then(|| (close_code::POLICY, "no longer let in".to_owned()))
+        if !is_in {
+            return Some((close_code::POLICY, "no longer let in".to_owned()));
+        }
+        // A program that only reads may take its time.
+        if !self.is_told && !self.typist.borrows {
+            return None;
+        }
+        if self.heard_at.elapsed() > SILENT_MAX {
+            return Some((close_code::AGAIN, "not heard of".to_owned()));
+        }
+        let asked = self.send(Message::Ping(Bytes::new())).await;
+        if asked.is_some() || !self.is_told {
+            return asked;
+        }
+        self.say(&TerminalTold::Alive(true)).await
     }
 }
 
@@ -326,13 +361,17 @@ struct Typist {
     run: RunId,
     may_type: bool,
     typed: u64,
+    /// Who this is for whom the size of the pane is changed, and whether it was.
+    borrower: Borrower,
+    borrows: bool,
 }
 
 impl Typist {
     /// Does what a client says. What makes no sense, or is not the client's to say, ends the talk.
     async fn hear(&mut self, text: &str) -> Result<(), (u16, String)> {
-        let said: Said = serde_json::from_str(text).map_err(|_| {
-            let what = "say {\"input\":\"…\"} or {\"resize\":[columns,rows]}".to_owned();
+        let said: TerminalSaid = serde_json::from_str(text).map_err(|_| {
+            let what = "say {\"input\":\"…\"}, {\"resize\":[columns,rows]} or {\"restore\":true}"
+                .to_owned();
             (close_code::UNSUPPORTED, what)
         })?;
         if !self.may_type {
@@ -344,19 +383,38 @@ impl Typist {
             }
             self.resize(Size { columns, rows }).await;
         }
+        if said.restore == Some(true) {
+            self.give_back().await;
+        }
         for piece in said.input.unwrap_or_default().as_bytes().chunks(TYPED_MAX) {
             self.input(piece).await;
         }
         Ok(())
     }
 
-    async fn resize(&self, size: Size) {
+    async fn resize(&mut self, size: Size) {
+        self.borrows = true;
+        let (pane, borrower) = (self.pane, self.borrower);
         let resized = match self.house.control().await {
-            Ok(control) => pane::resize(&control, self.pane, size, ANSWER_WITHIN).await,
+            Ok(control) => loan::lend(&control, pane, borrower, size, ANSWER_WITHIN).await,
             Err(error) => Err(error),
         };
         if let Err(error) = resized {
             debug!(%error, "a terminal was not resized");
+        }
+    }
+
+    /// Has the pane be as large as it was before its size was borrowed.
+    async fn give_back(&mut self) {
+        if !std::mem::take(&mut self.borrows) {
+            return;
+        }
+        let given = match self.house.control().await {
+            Ok(control) => loan::give_back(&control, self.pane, self.borrower, ANSWER_WITHIN).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = given {
+            debug!(%error, "a terminal was not given its size back");
         }
     }
 

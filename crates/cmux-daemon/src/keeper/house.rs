@@ -10,8 +10,10 @@ use cmux_core::project::ProjectId;
 use cmux_drivers::process::Process;
 use cmux_drivers::tmux::TmuxError;
 use cmux_drivers::tmux::control::{Control, Heard};
+use cmux_drivers::tmux::loan;
 use cmux_drivers::tmux::pane::{self, Pane};
 use cmux_drivers::tmux::server::{Generation, Server};
+use cmux_drivers::tmux::stream;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 use tracing::{debug, warn};
@@ -215,6 +217,9 @@ impl Keep {
         }
         let (control, heard) = Control::connect(&self.server, CONNECT_WITHIN).await?;
         let before = self.generation.replace(control.generation());
+        if before.is_none() {
+            clear(&control).await;
+        }
         if before.is_some_and(|before| before != control.generation()) {
             self.lose().await;
         }
@@ -273,6 +278,17 @@ impl Keep {
             Err(error @ (TmuxError::Late | TmuxError::Gone)) => debug!(%error, "tmux was not seen"),
             Err(error) => warn!(%error, "tmux could not be looked at"),
         }
+    }
+}
+
+/// Clears away what the daemon before this one left of those who watched and typed, if it was killed.
+async fn clear(control: &Control) {
+    let cleared = match stream::clear(control, ANSWER_WITHIN).await {
+        Ok(()) => loan::call_in(control, ANSWER_WITHIN).await,
+        Err(error) => Err(error),
+    };
+    if let Err(error) = cleared {
+        debug!(%error, "what was left of watchers was not cleared away");
     }
 }
 

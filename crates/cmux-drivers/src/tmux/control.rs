@@ -351,6 +351,7 @@ impl Worker {
                 | Notice::Changed { .. }
                 | Notice::Paused { .. }
                 | Notice::Continued { .. }
+                | Notice::Layout
                 | Notice::Session { .. }
                 | Notice::Other { .. },
             ) => Ok(()),

@@ -52,6 +52,8 @@ pub enum Notice {
     Continued {
         pane: PaneId,
     },
+    /// A window has another size, or its panes have.
+    Layout,
     /// A window came, went or got another name.
     Windows,
     /// This client is in a session.
@@ -150,6 +152,7 @@ fn parse_notice(line: &[u8]) -> Notice {
         b"%window-add" | b"%window-close" | b"%window-renamed" | b"%unlinked-window-close" => {
             Some(Notice::Windows)
         }
+        b"%layout-change" => Some(Notice::Layout),
         b"%session-changed" => {
             words().and_then(|mut words| Some(Notice::Session { name: words.nth(2)?.to_owned() }))
         }
@@ -262,6 +265,7 @@ mod tests {
             ("%pause %5", Notice::Paused { pane: PANE }),
             ("%continue %5", Notice::Continued { pane: PANE }),
             ("%window-close @3", Notice::Windows),
+            ("%layout-change @3 c9de,91x17,0,0,5 c9de,91x17,0,0,5 *", Notice::Layout),
             ("%session-changed $0 cmux", Notice::Session { name: "cmux".into() }),
             ("%exit", Notice::Exit { why: String::new() }),
             ("%exit too far behind", Notice::Exit { why: "too far behind".into() }),

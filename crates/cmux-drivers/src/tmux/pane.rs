@@ -195,20 +195,6 @@ pub async fn kill(control: &Control, pane: PaneId, within: Duration) -> Result<(
     control.command(&kill, within).await.map(|_| ())
 }
 
-/// Makes a pane's window this large, whoever looks at it.
-pub async fn resize(
-    control: &Control,
-    pane: PaneId,
-    size: Size,
-    within: Duration,
-) -> Result<(), TmuxError> {
-    let resize = Command::new("resize-window")
-        .with("-t", &pane.to_string())
-        .with("-x", &size.columns.to_string())
-        .with("-y", &size.rows.to_string());
-    control.command(&resize, within).await.map(|_| ())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,7 @@
 //! [`clear`]. Whoever is too slow is shown the screen again instead of all that
 //! was missed, so that nothing is kept for anybody, and nobody holds up the pane.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use super::TmuxError;
 use super::client::{Answer, Client, HOLDER, nonce};
 use super::command::Command;
 use super::control::Control;
-use super::line::{Notice, Said};
+use super::line::{Block, Notice, Said};
 use super::pane::PaneId;
 use super::screen::{self, Colours, Screen};
 use super::server::Server;
@@ -29,8 +30,8 @@ pub struct Stream {
     runtime: Handle,
     pane: PaneId,
     history: u32,
-    /// A look that was asked for and not seen yet. What is written before it is in it.
-    look: Option<Look>,
+    /// The looks that were asked for and not seen yet. What is written before the last is in it.
+    looks: VecDeque<Look>,
 }
 
 struct Look {
@@ -41,7 +42,7 @@ struct Look {
 /// What is seen of a pane next.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Piece {
-    /// All that there is to see: first of all, and whenever something was missed.
+    /// All that there is to see: first of all, and whenever something was missed or the size is another.
     Screen(Screen),
     /// What was written since.
     Bytes(Vec<u8>),
@@ -64,8 +65,13 @@ impl Stream {
         // Not by `destroy-unattached`: tmux may die of it when others go at the same time.
         let farewell = format!("kill-session -t \"={session}\"");
         let client = Client::open(server, &words, farewell, within).await?;
-        let mut stream =
-            Stream { client: Some(client), runtime: Handle::current(), pane, history, look: None };
+        let mut stream = Stream {
+            client: Some(client),
+            runtime: Handle::current(),
+            pane,
+            history,
+            looks: VecDeque::new(),
+        };
         stream.look(None);
         Ok(stream)
     }
@@ -80,15 +86,12 @@ impl Stream {
             }
             match client.ears.next().await? {
                 Said::Block(block) => {
-                    let Some(look) = &mut self.look else { continue };
-                    look.answer.add(block);
-                    if look.answer.is_refused() || look.answer.parts() == look.parts {
-                        let answer = self.look.take().map(|look| look.answer).unwrap_or_default();
-                        return Ok(Piece::Screen(screen::parse(&answer.end()?)?));
+                    if let Some(screen) = self.see(block)? {
+                        return Ok(Piece::Screen(screen));
                     }
                 }
                 Said::Notice(Notice::Output { pane, bytes }) => {
-                    if pane == self.pane && self.look.is_none() {
+                    if pane == self.pane && self.looks.is_empty() {
                         return Ok(Piece::Bytes(bytes));
                     }
                 }
@@ -96,6 +99,12 @@ impl Stream {
                     // In one go with the look, or what is written between the two would be missed.
                     let going_on = format!("{pane}:continue");
                     self.look(Some(Command::new("refresh-client").with("-A", &going_on)));
+                }
+                // No other window is in this session. A look that is still to come was done after this was said.
+                Said::Notice(Notice::Layout) => {
+                    if self.looks.is_empty() {
+                        self.look(None);
+                    }
                 }
                 Said::Notice(Notice::Exit { .. }) => return Err(TmuxError::Gone),
                 Said::Notice(
@@ -110,6 +119,18 @@ impl Stream {
         }
     }
 
+    /// Takes a part of the answer to the first look. Returns the screen if that was the last part of the last.
+    fn see(&mut self, block: Block) -> Result<Option<Screen>, TmuxError> {
+        let Some(look) = self.looks.front_mut() else { return Ok(None) };
+        look.answer.add(block);
+        if !look.answer.is_refused() && look.answer.parts() < look.parts {
+            return Ok(None);
+        }
+        let answer = self.looks.pop_front().map(|look| look.answer).unwrap_or_default();
+        let screen = screen::parse(&answer.end()?)?;
+        Ok(self.looks.is_empty().then_some(screen))
+    }
+
     /// Asks for the screen, after another command if there is one.
     fn look(&mut self, before: Option<Command>) {
         let look = screen::look(self.pane, self.history, Colours::With);
@@ -121,7 +142,7 @@ impl Stream {
         // There is nothing in it that cannot be said.
         if let (Ok(line), Some(client)) = (command.line(), &mut self.client) {
             client.mouth.say(&line);
-            self.look = Some(Look { parts, answer: Answer::default() });
+            self.looks.push_back(Look { parts, answer: Answer::default() });
         }
     }
 }

@@ -7,6 +7,7 @@ mod flood;
 mod glanced;
 mod guarded;
 mod guide;
+mod lent;
 mod many;
 mod secrets;
 mod servers;

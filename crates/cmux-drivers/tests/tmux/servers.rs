@@ -9,6 +9,7 @@ use cmux_drivers::process::Process;
 use cmux_drivers::tmux::TmuxError;
 use cmux_drivers::tmux::command::Command;
 use cmux_drivers::tmux::control::{Control, Heard};
+use cmux_drivers::tmux::loan::{self, Borrower};
 use cmux_drivers::tmux::pane::{self, Life, Pane, PaneId, Size};
 use cmux_drivers::tmux::screen::{self, Colours};
 use cmux_drivers::tmux::server::Server;
@@ -122,7 +123,7 @@ fn a_pane_that_is_not_there_is_told_by_its_number() {
     for refused in [
         world.wait(captured).map(|_| ()),
         world.wait(pane::kill(&control, absent, WITHIN)),
-        world.wait(pane::resize(&control, absent, size, WITHIN)),
+        world.wait(loan::lend(&control, absent, Borrower::new(), size, WITHIN)),
     ] {
         assert!(matches!(refused, Err(TmuxError::NoPane(pane)) if pane == absent), "{refused:?}");
     }
@@ -167,18 +168,6 @@ fn what_changes_in_panes_is_told() {
     assert_eq!(world.see_end(&control, pane), Life::Exited { code: 3 });
     world.wait(pane::kill(&control, pane, WITHIN)).unwrap();
     while world.wait(heard.recv()).unwrap() != Heard::Survey {}
-}
-
-#[test]
-fn a_pane_has_the_size_it_is_given() {
-    let world = World::new();
-    let control = world.control();
-    let (agent, _) = world.agent(&control, "exec cat");
-    let size = Size { columns: 91, rows: 17 };
-    world.wait(pane::resize(&control, agent.pane, size, WITHIN)).unwrap();
-    assert_eq!(world.pane(&control, agent.pane).size, size);
-    let screen = screen::capture(&control, agent.pane, 0, Colours::With, WITHIN);
-    assert_eq!(world.wait(screen).unwrap().size, size);
 }
 
 /// Checks that all ways to ask for the server tell that there is none.

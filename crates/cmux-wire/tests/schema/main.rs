@@ -83,6 +83,7 @@ fn whatever_a_client_sends_is_refused_if_there_is_more_in_it_than_is_known() {
         unknown::<session::Login>(json!({ "password": "p" })),
         unknown::<store::NewArchive>(json!({ "file": "/f", "keep_days": 1 })),
         unknown::<store::NewBackup>(json!({ "file": "/f" })),
+        unknown::<terminal::TerminalSaid>(json!({ "input": "x" })),
         unknown::<token::NewToken>(json!({ "scope": "read" })),
         unknown::<trust::NewTrust>(json!({ "files": [], "folder": true })),
         unknown::<trust::ShownFile>(json!({ "path": "p", "digest": "d" })),
@@ -260,6 +261,7 @@ fn said_of_terminals() -> Vec<(&'static str, Value)> {
         decided: Some(saying.clone()),
         sayings: vec![saying.clone()],
     };
+    let typed = terminal::TerminalSaid { input: Some(text()), resize: None, restore: None };
     let terminal = terminal::Terminal { content: text(), cursor: [0, 1], size: [80, 24] };
     vec![
         ("Place", json!(agent::Place { server: text(), pane: text() })),
@@ -267,6 +269,8 @@ fn said_of_terminals() -> Vec<(&'static str, Value)> {
         ("Saying", json!(saying)),
         ("Why", json!(why)),
         ("Terminal", json!(terminal)),
+        ("TerminalTold", json!(terminal::TerminalTold::Size([80, 24]))),
+        ("TerminalSaid", json!(terminal::TerminalSaid { restore: Some(true), ..typed })),
     ]
 }
 

@@ -1,8 +1,16 @@
 /** What the palette offers of agents' pages on every page: each tab of each agent. */
 
-import { Info, type LucideIcon, MessagesSquare, ScrollText, SquareTerminal } from "lucide-react";
+import {
+  Info,
+  Keyboard,
+  type LucideIcon,
+  MessagesSquare,
+  ScrollText,
+  SquareTerminal,
+} from "lucide-react";
 import { getFleet } from "../../feed/store";
 import type { Action } from "../../shared/actions";
+import { answer } from "../../shared/answer";
 import { go } from "../../shared/go";
 import { AGENT_TABS, type AgentTab } from "./search";
 
@@ -27,7 +35,17 @@ function describe(tab: AgentTab): { title: string; icon: LucideIcon; keywords: s
 export function agentActions(): Action[] {
   const agents = [...(getFleet()?.agents.values() ?? [])];
   if (agents.length === 0) return [];
-  return AGENT_TABS.map((tab) => {
+  const answers = agents
+    .filter(({ phase }) => phase === "asking")
+    .map((agent) => ({
+      id: `answer ${agent.id}`,
+      title: `Answer ${agent.name}`,
+      group: "Agents",
+      keywords: ["permission", "question", "approve", "asking"],
+      icon: Keyboard,
+      run: () => answer(agent),
+    }));
+  const tabs = AGENT_TABS.map((tab) => {
     const { title, icon, keywords } = describe(tab);
     const more = () =>
       agents.map(({ id, name, role, kind }) => ({
@@ -40,4 +58,5 @@ export function agentActions(): Action[] {
       }));
     return { id: `tab ${tab}`, title, group: "Agents", keywords, icon, run: () => {}, more };
   });
+  return [...answers, ...tabs];
 }

@@ -13,6 +13,7 @@ import { Menu } from "../../shared/menu";
 import { PhaseLabel } from "../../shared/phase";
 import { canTend, describeTending, type Tending, tend, tendMenu } from "../../shared/tend";
 import type { Agent } from "../../wire";
+import { AnswerButton, Question } from "./asked";
 
 /** The way back to the project. */
 export function Back({ agent }: { agent: Agent }) {
@@ -45,11 +46,12 @@ export function Who({ agent }: { agent: Agent }) {
 
 /** What it does, for how long, and what it waits for. */
 export function Doing({ agent }: { agent: Agent }) {
+  const isAsking = agent.phase === "asking";
   return (
     <div
       className={classes(
         "flex min-h-9 shrink-0 flex-wrap items-center gap-x-3 gap-y-0.5 border-b border-edge px-3 py-1.5 rail:px-4",
-        agent.phase === "asking" && "bg-asking-soft",
+        isAsking && "bg-asking-soft",
         agent.phase === "failed" && "bg-failed-soft",
       )}
     >
@@ -57,7 +59,10 @@ export function Doing({ agent }: { agent: Agent }) {
         <PhaseLabel agent={agent} />
         <Lasting at={agent.since} className="text-quiet" />
       </span>
-      <span className="min-w-0 flex-1 basis-40 break-words text-quiet">{describeWait(agent)}</span>
+      <span className="min-w-0 flex-1 basis-40 break-words text-quiet">
+        {describeWait(agent)}
+        {isAsking && <Question agent={agent} />}
+      </span>
       {agent.queue > 0 && (
         <Link
           to="/messages"
@@ -68,6 +73,7 @@ export function Doing({ agent }: { agent: Agent }) {
           {counted(agent.queue, "message")} {agent.queue === 1 ? "waits" : "wait"}
         </Link>
       )}
+      {isAsking && <AnswerButton agent={agent} />}
     </div>
   );
 }

@@ -3,8 +3,10 @@
 import { Terminal } from "@xterm/xterm";
 import "@xterm/xterm/css/xterm.css";
 import "./terminal.css";
+import { isChord } from "./chord";
 import { type Box, type Cell, fontFor, isSame, type Size, sizeFor } from "./fit";
 import { type Flow, flowInto } from "./flow";
+import { linkHandler, linkProvider } from "./links";
 import { paletteOf } from "./palette";
 
 const SCROLLBACK = 5_000;
@@ -13,14 +15,15 @@ const FONT = 13;
 /** The room that the bar for scrolling takes. */
 const BAR = 14;
 
-/** Two presses of Escape within this time give the keyboard back. */
-const TWICE_MS = 500;
-
 export type Wants = {
   /** What a person types. */
   onInput: (text: string) => void;
-  /** Escape was pressed twice. */
+  /** The keys were pressed that give the keyboard back. */
   onLeave: () => void;
+  /** Whether it has the focus, and with it the keys, if it takes any. */
+  onFocus: (hasFocus: boolean) => void;
+  /** The first whole screen is drawn, whose last line that is not empty ends so far below its beginning. */
+  onShown: (foot: number) => void;
   /** It is too slow for what comes, and has to be shown the whole screen. */
   onOverrun: () => void;
 };
@@ -31,7 +34,8 @@ export class Emulator {
   private readonly host: HTMLElement;
   private size: Size = [80, 24];
   private isTaken = false;
-  private escapedAt = 0;
+  /** How large letters are to be, or nothing if they are to fit. */
+  private letters: number | null = null;
 
   constructor(host: HTMLElement, shade: "light" | "dark", wants: Wants) {
     this.host = host;
@@ -41,6 +45,7 @@ export class Emulator {
       disableStdin: true,
       fontFamily: getComputedStyle(host).fontFamily,
       fontSize: fontMost(),
+      linkHandler: linkHandler(host),
       minimumContrastRatio: 4.5,
       scrollback: SCROLLBACK,
       theme: paletteOf(shade),
@@ -48,8 +53,17 @@ export class Emulator {
     this.terminal.open(host);
     this.flow = flowInto((bytes, done) => this.terminal.write(bytes, done), wants.onOverrun);
     answerNothing(this.terminal);
+    const shown = this.terminal.onWriteParsed(() => {
+      if (!this.flow.isDone()) return;
+      shown.dispose();
+      wants.onShown(this.foot());
+    });
     this.terminal.onData((text) => this.isTaken && wants.onInput(text));
     this.terminal.attachCustomKeyEventHandler((event) => this.hear(event, wants.onLeave));
+    this.terminal.registerLinkProvider(linkProvider(this.terminal));
+    const { textarea } = this.terminal;
+    textarea?.addEventListener("focus", () => wants.onFocus(true));
+    textarea?.addEventListener("blur", () => wants.onFocus(false));
     this.take(false);
   }
 
@@ -65,6 +79,21 @@ export class Emulator {
 
   paint(shade: "light" | "dark"): void {
     this.terminal.options.theme = paletteOf(shade);
+  }
+
+  /** Writes what is on it for screen readers, too. */
+  read(isRead: boolean): void {
+    this.terminal.options.screenReaderMode = isRead;
+  }
+
+  /** Has letters be of a size from now on, or fit. */
+  write(letters: number | null): void {
+    this.letters = letters;
+  }
+
+  /** Returns how large letters are. */
+  font(): number {
+    return this.terminal.options.fontSize ?? FONT;
   }
 
   /** Takes the keys of the person, or leaves them to the page. */
@@ -84,15 +113,16 @@ export class Emulator {
   /** Has as many columns and rows as the agent's pane, in letters with which that fits into a box. */
   showAll(size: Size, box: Box): void {
     const room = { width: box.width - BAR, height: box.height };
-    this.become(size, fontFor(room, size, this.cell(), fontMost()));
+    this.become(size, this.letters ?? fontFor(room, size, this.cell(), fontMost()));
   }
 
   /** Returns how many columns and rows fit into a box. */
   fill(box: Box): Size {
-    return sizeFor({ width: box.width - BAR, height: box.height }, this.cell(), fontMost());
+    return sizeFor({ width: box.width - BAR, height: box.height }, this.cell(), this.filling());
   }
 
-  become(size: Size, font = fontMost()): void {
+  /** Has as many columns and rows, in letters of the size that a pane is made to fit. */
+  become(size: Size, font = this.filling()): void {
     if (this.terminal.options.fontSize !== font) this.terminal.options.fontSize = font;
     if (!isSame(size, this.size) || this.terminal.cols !== size[0]) {
       this.terminal.resize(size[0], size[1]);
@@ -107,10 +137,25 @@ export class Emulator {
     this.terminal.dispose();
   }
 
+  /** Returns how far down the last line ends that is not empty. */
+  private foot(): number {
+    const { buffer, rows } = this.terminal;
+    const { baseY, cursorY } = buffer.active;
+    let last = rows - 1;
+    const isEmpty = (row: number) =>
+      buffer.active.getLine(baseY + row)?.translateToString(true) === "";
+    while (last > cursorY && isEmpty(last)) last -= 1;
+    return (last + 1) * this.cell().height * this.font();
+  }
+
+  private filling(): number {
+    return this.letters ?? fontMost();
+  }
+
   /** Returns how large a letter is drawn, by the font's size. */
   private cell(): Cell {
     const screen = this.terminal.element?.querySelector<HTMLElement>(".xterm-screen");
-    const font = this.terminal.options.fontSize ?? FONT;
+    const font = this.font();
     if (!screen || screen.clientWidth === 0) return { width: 0.6, height: 1.2 };
     const { cols, rows } = this.terminal;
     return {
@@ -121,17 +166,10 @@ export class Emulator {
 
   private hear(event: KeyboardEvent, onLeave: () => void): boolean {
     if (!this.isTaken) return false;
-    if (event.type !== "keydown") return true;
-    if (event.key !== "Escape" || event.ctrlKey || event.altKey || event.metaKey) {
-      this.escapedAt = 0;
-      return true;
-    }
+    if (!isChord(event)) return true;
+    if (event.type !== "keydown") return false;
+    // It is the page's shortcut, too, which would take the keyboard again.
     event.preventDefault();
-    if (event.timeStamp - this.escapedAt > TWICE_MS || this.escapedAt === 0) {
-      this.escapedAt = event.timeStamp;
-      return true;
-    }
-    this.escapedAt = 0;
     onLeave();
     return false;
   }

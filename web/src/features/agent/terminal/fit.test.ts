@@ -6,9 +6,9 @@ const CELL = { width: 0.6, height: 1.25 };
 describe("fontFor", () => {
   it.each<[string, Box, Size, number]>([
     ["no larger than is wanted", { width: 2_000, height: 2_000 }, [80, 24], 13],
-    ["so that the columns fit", { width: 600, height: 2_000 }, [100, 24], 10],
-    ["so that the rows fit", { width: 2_000, height: 600 }, [80, 48], 10],
-    ["no smaller than can be read", { width: 320, height: 500 }, [200, 50], 8],
+    ["so that the columns fit", { width: 732, height: 2_000 }, [100, 24], 12],
+    ["so that the rows fit", { width: 2_000, height: 725 }, [80, 48], 12],
+    ["no smaller than can be read", { width: 1_180, height: 700 }, [200, 50], 11],
   ])("is %s", (_, box, size, expected) => {
     expect(fontFor(box, size, CELL, 13)).toBe(expected);
   });

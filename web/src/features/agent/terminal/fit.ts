@@ -8,8 +8,11 @@ export type Box = { width: number; height: number };
 /** How wide and high a cell is, by the font's size. */
 export type Cell = { width: number; height: number };
 
-/** Smaller letters are not read; the rest is scrolled to. */
-const FONT_MIN = 8;
+/** Letters that are made to fit are no smaller: they would not be read. The rest is scrolled to. */
+const FITTING_MIN = 11;
+
+/** How small and large a person may have them. */
+export const LETTERS = { min: 6, max: 32 };
 
 /** The sizes that the daemon takes. */
 const COLUMNS = { min: 20, max: 500 };
@@ -19,7 +22,7 @@ const ROWS = { min: 5, max: 300 };
 export function fontFor(box: Box, [columns, rows]: Size, cell: Cell, most: number): number {
   const fits = Math.min(box.width / (columns * cell.width), box.height / (rows * cell.height));
   // Letters of a size that is not whole lose their lowest row of dots, and with it every underscore.
-  return Math.max(FONT_MIN, Math.min(most, Math.floor(fits)));
+  return Math.max(FITTING_MIN, Math.min(most, Math.floor(fits)));
 }
 
 /** Returns how many columns and rows of a font's size are in a box. */

@@ -48,6 +48,16 @@ describe("flowInto", () => {
     expect(given()).toBe(DRAWING_MAX + 10 - 64 * KB);
   });
 
+  it("is done when all is drawn", () => {
+    const { flow, drawOne } = slow();
+    expect(flow.isDone()).toBe(true);
+    flow.take(new Uint8Array(65 * KB));
+    drawOne();
+    expect(flow.isDone()).toBe(false);
+    drawOne();
+    expect(flow.isDone()).toBe(true);
+  });
+
   it("keeps the order, and everything", () => {
     const { flow, drawAll } = slow();
     const all = Array.from({ length: 400 * KB }, (_, at) => at % 251);

@@ -16,6 +16,8 @@ export type Flow = {
   take(bytes: Uint8Array): void;
   /** Forgets what is held back: something whole is about to come. */
   drop(): void;
+  /** Returns whether all that was taken is drawn. */
+  isDone(): boolean;
 };
 
 /**
@@ -54,5 +56,6 @@ export function flowInto(draw: Draw, overrun: () => void): Flow {
       overrun();
     },
     drop,
+    isDone: () => heldBytes === 0 && drawing === 0,
   };
 }

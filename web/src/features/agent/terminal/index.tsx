@@ -1,64 +1,62 @@
 /** The terminal of an agent: what is on it, and on purpose the keyboard for it. */
 
-import { Keyboard, KeyboardOff, PanelRight, Unplug } from "lucide-react";
+import { Accessibility, ALargeSmall, Keyboard, KeyboardOff, Unplug } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { useActions } from "../../../shared/actions";
-import { Button, IconButton } from "../../../shared/button";
-import { classes } from "../../../shared/classes";
+import { useAnswering } from "../../../shared/answer";
+import { Button } from "../../../shared/button";
 import { Empty, Skeleton } from "../../../shared/empty";
-import { Kbd } from "../../../shared/kbd";
+import { useShortcuts } from "../../../shared/keys";
 import { Loaded, part } from "../../../shared/part";
 import { canTend, describeTending, tend } from "../../../shared/tend";
 import { toast } from "../../../shared/toast";
 import type { Agent } from "../../../wire";
+import { Bar, type Beside } from "./bar";
+import { CHORD } from "./chord";
 import { KeyRow } from "./key-row";
 import type { LinkState } from "./link";
+import type { Controls } from "./screen";
+import { setLetters, setRead, useRead } from "./wishes";
 
 const screen = part(() => import("./screen"));
 
-type Props = {
-  agent: Agent;
-  /** Puts what is said beside it, or takes it away; nothing where there is no room. */
-  beside: { isOpen: boolean; toggle: () => void } | null;
-};
+/** What letters measure before a terminal is there. */
+const FONT = 13;
+
+type Props = { agent: Agent; beside: Beside };
 
 export function TerminalPane({ agent, beside }: Props) {
   const [state, setState] = useState<LinkState>({ is: "connecting" });
   const [isTaken, setTaken] = useKeyboard(agent, state);
-  const type = useRef<((text: string) => void) | null>(null);
-  const isOpen = state.is === "open";
-  useActions([
-    {
-      id: "take keyboard",
-      title: isTaken ? `Give back the keyboard of ${agent.name}` : `Type into ${agent.name}`,
-      group: "This agent",
-      keywords: ["terminal", "keyboard", "take"],
-      icon: isTaken ? KeyboardOff : Keyboard,
-      run: () => (isOpen ? setTaken(!isTaken) : toast(`${agent.name} has no terminal now`)),
-    },
-  ]);
+  const [hasFocus, setFocus] = useState(false);
+  const [isRefused, setRefused] = useState(false);
+  const controls = useRef<Controls | null>(null);
+  const hasOne = state.is !== "none" && state.is !== "apart";
+  const isAsking = agent.phase === "asking" && hasOne;
+  const take = (isTaken: boolean) => {
+    setRefused(false);
+    setTaken(isTaken);
+    controls.current?.focus();
+  };
+  const focus = (hasFocus: boolean) => {
+    setFocus(hasFocus);
+    if (!hasFocus) setRefused(false);
+  };
+  const larger = (by: number) => setLetters((controls.current?.font() ?? FONT) + by);
+  useAnswer(agent, state, () => take(true));
+  useWays(agent, state, isTaken, take, larger);
   return (
     <div className="flex min-h-0 min-w-0 flex-1 flex-col">
-      <div
-        className={classes(
-          "flex min-h-10 shrink-0 items-center gap-2 border-b px-3",
-          isTaken ? "border-asking-edge bg-asking-soft" : "border-edge",
-        )}
-      >
-        <StateLine state={state} isTaken={isTaken} agent={agent} />
-        <div className="ml-auto flex items-center gap-1.5">
-          <TakeButton isOpen={isOpen} isTaken={isTaken} onChange={setTaken} />
-          {beside && (
-            <IconButton
-              icon={PanelRight}
-              label={beside.isOpen ? "Hide the conversation" : "Show the conversation beside it"}
-              aria-pressed={beside.isOpen}
-              className={beside.isOpen ? "bg-selected text-ink" : ""}
-              onClick={beside.toggle}
-            />
-          )}
-        </div>
-      </div>
+      <Bar
+        agent={agent}
+        state={state}
+        isTaken={isTaken}
+        hasFocus={hasFocus}
+        isRefused={isRefused}
+        beside={beside}
+        onTake={take}
+        onLetters={larger}
+      />
       <div className="relative flex min-h-0 flex-1 flex-col">
         <Loaded part={screen} name="The terminal" meanwhile={<Loading />}>
           {(Screen) => (
@@ -67,17 +65,88 @@ export function TerminalPane({ agent, beside }: Props) {
               isTaken={isTaken}
               onState={setState}
               onLeave={() => setTaken(false)}
+              onFocus={focus}
+              onRefused={() => setRefused(true)}
               onReady={(ready) => {
-                type.current = ready;
+                controls.current = ready;
               }}
             />
           )}
         </Loaded>
         <Cover agent={agent} state={state} />
       </div>
-      {isTaken && <KeyRow onKey={(text) => type.current?.(text)} />}
+      {(isTaken || isAsking) && (
+        // It stays for as long as the keyboard is taken, as the pane is made to fit what is left.
+        <KeyRow
+          name={agent.name}
+          isAsking={isAsking}
+          onKey={(text) => controls.current?.press(text)}
+        />
+      )}
     </div>
   );
+}
+
+/** Has the palette and the keyboard do what the bar does. */
+function useWays(
+  agent: Agent,
+  state: LinkState,
+  isTaken: boolean,
+  take: (isTaken: boolean) => void,
+  larger: (by: number) => void,
+): void {
+  const isRead = useRead();
+  const change = () =>
+    state.is === "open" || isTaken ? take(!isTaken) : toast(`${agent.name} has no terminal now`);
+  const title = isTaken ? `Give back the keyboard of ${agent.name}` : `Type into ${agent.name}`;
+  const group = "This agent";
+  useShortcuts([{ keys: CHORD, label: "Take its keyboard, and give it back", group, run: change }]);
+  useActions([
+    {
+      id: "take keyboard",
+      title,
+      group,
+      keywords: ["terminal", "keyboard", "take"],
+      keys: CHORD,
+      icon: isTaken ? KeyboardOff : Keyboard,
+      run: change,
+    },
+    ...(
+      [
+        ["Larger letters in terminals", () => larger(1)],
+        ["Smaller letters in terminals", () => larger(-1)],
+        ["Letters in terminals that fit", () => setLetters(null)],
+      ] as const
+    ).map(([title, run]) => ({
+      id: title,
+      title,
+      group,
+      keywords: ["font", "size", "zoom"],
+      icon: ALargeSmall,
+      run,
+    })),
+    {
+      id: "read terminals",
+      title: isRead ? "Hide terminals from screen readers" : "Read terminals by a screen reader",
+      group,
+      keywords: ["accessibility", "aloud"],
+      icon: Accessibility,
+      run: () => setRead(!isRead),
+    },
+  ]);
+}
+
+/** Takes the keyboard for whoever came to answer, as soon as there is a terminal to answer at. */
+function useAnswer(agent: Agent, state: LinkState, take: () => void): void {
+  const [isWanted, setWanted] = useState(false);
+  const latest = useRef(take);
+  latest.current = take;
+  useAnswering(agent.id, () => setWanted(true));
+  useEffect(() => {
+    if (!isWanted || state.is === "connecting" || state.is === "lost") return;
+    setWanted(false);
+    if (state.is === "open") latest.current();
+  }, [isWanted, state]);
 }
 
 /** Whether the person's keys go to the agent. They come back with every other life of it. */
@@ -95,62 +164,6 @@ function useKeyboard(agent: Agent, state: LinkState) {
     });
   }, [agent.run, agent.name, hasNone]);
   return [isTaken, setTaken] as const;
-}
-
-type TakeProps = { isOpen: boolean; isTaken: boolean; onChange: (isTaken: boolean) => void };
-
-function TakeButton({ isOpen, isTaken, onChange }: TakeProps) {
-  if (isTaken) {
-    return (
-      <Button icon={KeyboardOff} onClick={() => onChange(false)}>
-        <span>
-          Give back<span className="hidden rail:inline"> the keyboard</span>
-        </span>
-      </Button>
-    );
-  }
-  return (
-    <Button icon={Keyboard} disabled={!isOpen} onClick={() => onChange(true)}>
-      Take keyboard
-    </Button>
-  );
-}
-
-type LineProps = { state: LinkState; isTaken: boolean; agent: Agent };
-
-/** Says whether what is shown is how it is, and where keys go. */
-function StateLine({ state, isTaken, agent }: LineProps) {
-  const said = describe(state);
-  if (!isTaken) {
-    return (
-      <p role="status" className="min-w-0 truncate text-quiet">
-        {said}
-      </p>
-    );
-  }
-  return (
-    <p role="status" className="min-w-0 truncate font-medium text-asking">
-      {state.is === "open" ? `Your keys go to ${agent.name}` : `${said} Keys go nowhere.`}
-      <span className="ml-2 hidden items-center gap-1 font-normal rail:inline-flex">
-        <Kbd keys="escape" /> <Kbd keys="escape" /> gives them back
-      </span>
-    </p>
-  );
-}
-
-function describe(state: LinkState): string {
-  switch (state.is) {
-    case "connecting":
-      return "Connecting…";
-    case "open":
-      return "Live. It takes no keys.";
-    case "lost":
-      return "Lost, and tried again…";
-    case "none":
-      return "No terminal now";
-    case "apart":
-      return "Not followed here";
-  }
 }
 
 function Loading() {

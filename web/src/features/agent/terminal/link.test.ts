@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Link, type Wire } from "./link";
+import { HELD_MAX, HELD_MS, Link, SILENCE_MAX_MS, type Wire } from "./link";
 
 class FakeWire implements Wire {
   onopen: (() => void) | null = null;
@@ -21,7 +21,11 @@ class FakeWire implements Wire {
 function world(...known: Array<string | null>) {
   const wires: FakeWire[] = [];
   const told: string[] = [];
-  const timers: Array<{ ms: number; then: () => void }> = [];
+  type Timer = { ms: number; then: () => void };
+  const timers: Timer[] = [];
+  /** What is done if nothing more is heard. */
+  const silences: Timer[] = [];
+  const clock = { now: 0 };
   let refusals = 0;
   const link = new Link(
     {
@@ -38,16 +42,20 @@ function world(...known: Array<string | null>) {
       },
       later: (ms, then) => {
         const timer = { ms, then };
-        timers.push(timer);
-        return () => timers.splice(timers.indexOf(timer), 1);
+        const waiting = ms === SILENCE_MAX_MS ? silences : timers;
+        waiting.push(timer);
+        return () => {
+          if (waiting.includes(timer)) waiting.splice(waiting.indexOf(timer), 1);
+        };
       },
       refused: () => {
         refusals += 1;
       },
       random: () => 1,
+      now: () => clock.now,
     },
   );
-  return { link, wires, told, timers, refusals: () => refusals };
+  return { link, wires, told, timers, silences, clock, refusals: () => refusals };
 }
 
 const SIZE = { data: '{"size":[80,24]}' };
@@ -131,6 +139,73 @@ describe("Link", () => {
     link.nudge();
     expect(told.at(-1)).toBe("apart");
     expect([timers.length, wires.length]).toEqual([0, 1]);
+  });
+
+  it("keeps what is typed for a terminal that is on its way", () => {
+    const { link, wires, timers } = world();
+    link.type("a");
+    wires[0]?.onopen?.();
+    link.type("b");
+    wires[0]?.onmessage?.(SIZE);
+    link.type("c");
+    expect(wires[0]?.sent).toEqual(["a", "b", "c"].map((input) => JSON.stringify({ input })));
+    wires[0]?.onclose?.(DROPPED);
+    link.type("d");
+    timers.pop()?.then();
+    wires[1]?.onmessage?.(SIZE);
+    expect(wires[1]?.sent).toEqual(['{"input":"d"}']);
+    wires[1]?.onmessage?.(SIZE);
+    expect(wires[1]?.sent.length).toBe(1);
+  });
+
+  it("keeps no more of it than was meant for what is there", () => {
+    const { link, wires, clock } = world();
+    link.type("x".repeat(HELD_MAX));
+    link.type("too much");
+    clock.now = 1;
+    wires[0]?.onmessage?.(SIZE);
+    expect(wires[0]?.sent.map((text) => text.length)).toEqual([HELD_MAX + '{"input":""}'.length]);
+
+    link.anew();
+    link.type("too long ago");
+    clock.now += HELD_MS + 1;
+    link.type("now");
+    wires[1]?.onmessage?.(SIZE);
+    expect(wires[1]?.sent).toEqual(['{"input":"now"}']);
+
+    link.anew();
+    link.type("for the life before");
+    link.change();
+    wires[3]?.onmessage?.(SIZE);
+    expect(wires[3]?.sent).toEqual([]);
+  });
+
+  it("keeps nothing that is typed where there is no terminal", () => {
+    const { link, wires } = world();
+    link.type("a");
+    wires[0]?.onclose?.(NOTHING);
+    link.type("b");
+    link.nudge();
+    wires[1]?.onmessage?.(SIZE);
+    expect(wires[1]?.sent).toEqual([]);
+  });
+
+  it("takes a connection for dead that is silent, though it was told to be there", () => {
+    const { wires, told, timers, silences } = world();
+    wires[0]?.onopen?.();
+    expect(silences).toEqual([]);
+    wires[0]?.onmessage?.(SIZE);
+    wires[0]?.onmessage?.({ data: '{"alive":true}' });
+    expect(silences.length).toBe(1);
+    expect(told).toEqual(["connecting", "open", "80x24"]);
+    silences.pop()?.then();
+    expect(wires[0]?.isClosed).toBe(true);
+    expect(told.at(-1)).toBe("lost");
+    timers.pop()?.then();
+    wires[1]?.onopen?.();
+    wires[1]?.onmessage?.(SIZE);
+    wires[1]?.onclose?.(DROPPED);
+    expect(silences).toEqual([]);
   });
 
   it("says nothing to nobody, and hears nothing of a connection that it left", () => {

@@ -5,6 +5,7 @@
  * it why there is nothing to follow.
  */
 
+import type { TerminalSaid, TerminalTold } from "../../../wire";
 import type { Size } from "./fit";
 
 export type LinkState =
@@ -23,9 +24,6 @@ export type Heard = {
   size(size: Size): void;
   bytes(bytes: Uint8Array, isFirst: boolean): void;
 };
-
-/** What is said to the terminal. */
-export type Said = { input: string } | { resize: Size };
 
 /** The part of a WebSocket that is used. */
 export type Wire = {
@@ -46,10 +44,19 @@ export type World = {
   /** Calls `then` after a time, unless what is returned is called before. */
   later(ms: number, then: () => void): () => void;
   random(): number;
+  /** What time it is, in milliseconds since some moment. */
+  now(): number;
 };
 
 const RETRY_FIRST_MS = 600;
 const RETRY_MAX_MS = 10_000;
+
+/** After this much silence a connection is dead: the daemon says every five seconds that it is there. */
+export const SILENCE_MAX_MS = 20_000;
+
+/** How much of what is typed is kept while nobody can hear it, in characters, and for how long. */
+export const HELD_MAX = 1_000;
+export const HELD_MS = 5_000;
 
 /** The code by which the daemon says that there is no terminal that is followed here. */
 const NOTHING = 4409;
@@ -68,6 +75,9 @@ export class Link {
   private isApart = false;
   private failures = 0;
   private cancelRetry: (() => void) | null = null;
+  private cancelSilence: (() => void) | null = null;
+  /** What was typed and not heard yet. */
+  private held: Array<{ text: string; at: number }> = [];
 
   constructor(heard: Heard, world: World) {
     this.heard = heard;
@@ -75,7 +85,13 @@ export class Link {
     this.connect();
   }
 
-  /** Begins anew at once: for another life of the agent, another size, or because a person wants it. */
+  /** Begins anew at once, for another life of the agent. What was typed was for the one before. */
+  change(): void {
+    this.held = [];
+    this.anew();
+  }
+
+  /** Begins anew at once, with the whole screen. */
   anew(): void {
     this.failures = 0;
     this.isApart = false;
@@ -90,18 +106,32 @@ export class Link {
   }
 
   /** Says something. Returns whether anybody is there to hear it. */
-  say(said: Said): boolean {
+  say(said: TerminalSaid): boolean {
     if (this.wire === null || !this.isOpen) return false;
     this.wire.send(JSON.stringify(said));
     return true;
+  }
+
+  /** Types. While the terminal is on its way, what is typed waits for it, but not for long. */
+  type(text: string): void {
+    if (this.say({ input: text }) || !this.isComing()) return;
+    const length = this.held.reduce((sum, { text }) => sum + text.length, 0);
+    if (length + text.length <= HELD_MAX) this.held.push({ text, at: this.world.now() });
   }
 
   stop(): void {
     this.leave();
   }
 
+  /** Returns whether there is about to be a connection. */
+  private isComing(): boolean {
+    return this.wire !== null || this.cancelRetry !== null;
+  }
+
   private leave(): void {
     const { wire, isJoined } = this;
+    this.cancelSilence?.();
+    this.cancelSilence = null;
     this.wire = null;
     this.isJoined = false;
     this.isOpen = false;
@@ -116,6 +146,7 @@ export class Link {
   private connect(): void {
     const why = this.world.none();
     if (why !== null) {
+      this.held = [];
       this.heard.state({ is: "none", why });
       return;
     }
@@ -128,16 +159,16 @@ export class Link {
     };
     wire.onmessage = ({ data }) => {
       if (this.wire !== wire) return;
+      this.listen();
       if (data instanceof ArrayBuffer) {
         this.heard.bytes(new Uint8Array(data), isWhole);
         isWhole = false;
         return;
       }
-      if (!this.isOpen) this.heard.state({ is: "open" });
-      this.isOpen = true;
-      this.failures = 0;
+      const told = JSON.parse(String(data)) as TerminalTold;
+      if (!("size" in told)) return;
       isWhole = true;
-      this.heard.size((JSON.parse(String(data)) as { size: Size }).size);
+      this.opened(told.size);
     };
     wire.onclose = ({ code, reason }) => {
       if (this.wire !== wire) return;
@@ -147,11 +178,36 @@ export class Link {
     this.wire = wire;
   }
 
+  /** Takes the size of a whole screen, of which the first says that the terminal is there. */
+  private opened(size: Size): void {
+    const isFirst = !this.isOpen;
+    this.isOpen = true;
+    this.failures = 0;
+    if (isFirst) this.heard.state({ is: "open" });
+    this.heard.size(size);
+    if (!isFirst) return;
+    const oldest = this.world.now() - HELD_MS;
+    for (const { text, at } of this.held) if (at >= oldest) this.say({ input: text });
+    this.held = [];
+  }
+
+  /** Takes the connection for dead once it was silent for too long. */
+  private listen(): void {
+    this.cancelSilence?.();
+    this.cancelSilence = this.world.later(SILENCE_MAX_MS, () => {
+      this.leave();
+      this.retry();
+    });
+  }
+
   private lost(code: number, reason: string): void {
     const wasOpen = this.isOpen;
+    this.cancelSilence?.();
+    this.cancelSilence = null;
     this.isJoined = false;
     this.isOpen = false;
     this.isApart = code === NOTHING && reason === ADOPTED;
+    if (code === NOTHING) this.held = [];
     if (this.isApart) this.heard.state({ is: "apart" });
     else if (code === NOTHING) this.nothing();
     else {

@@ -4,26 +4,42 @@ import { type ClipboardEvent, type KeyboardEvent, useEffect, useRef, useState } 
 import { classes } from "../../../shared/classes";
 import { useShade } from "../../../shared/theme";
 import type { Agent } from "../../../wire";
+import { isTyping } from "./chord";
 import type { Emulator } from "./emulator";
 import type { LinkState } from "./link";
 import { Session } from "./session";
+import { useLetters, useRead } from "./wishes";
+
+/** What can be done to a terminal from beside it. */
+export type Controls = {
+  /** Types, whether the keyboard is taken or not. */
+  press: (text: string) => void;
+  focus: () => void;
+  /** Returns how large letters are. */
+  font: () => number;
+};
 
 type Props = {
   agent: Agent;
   isTaken: boolean;
   onState: (state: LinkState) => void;
   onLeave: () => void;
-  /** Has what is typed by buttons go where keys go. */
-  onReady: (type: ((text: string) => void) | null) => void;
+  onFocus: (hasFocus: boolean) => void;
+  /** Something was typed that nobody takes. */
+  onRefused: () => void;
+  onReady: (controls: Controls | null) => void;
 };
 
-export default function Screen({ agent, isTaken, onState, onLeave, onReady }: Props) {
+export default function Screen(props: Props) {
+  const { agent, isTaken } = props;
   const box = useRef<HTMLDivElement>(null);
   const host = useRef<HTMLDivElement>(null);
-  const latest = useRef({ onState, onLeave, onReady });
-  latest.current = { onState, onLeave, onReady };
+  const latest = useRef(props);
+  latest.current = props;
   const [session, setSession] = useState<Session | null>(null);
   const shade = useShade();
+  const letters = useLetters();
+  const isRead = useRead();
   const first = useRef({ agent, shade });
   first.current = { agent, shade };
 
@@ -33,9 +49,14 @@ export default function Screen({ agent, isTaken, onState, onLeave, onReady }: Pr
     const begun = new Session(agent, box.current, host.current, shade, {
       onState: (state) => latest.current.onState(state),
       onLeave: () => latest.current.onLeave(),
+      onFocus: (hasFocus) => latest.current.onFocus(hasFocus),
     });
     setSession(begun);
-    latest.current.onReady((text) => begun.type(text));
+    latest.current.onReady({
+      press: (text) => begun.press(text),
+      focus: () => begun.emulator.terminal.focus(),
+      font: () => begun.emulator.font(),
+    });
     return () => {
       latest.current.onReady(null);
       setSession(null);
@@ -44,9 +65,18 @@ export default function Screen({ agent, isTaken, onState, onLeave, onReady }: Pr
   }, []);
 
   useEffect(() => session?.emulator.paint(shade), [session, shade]);
+  useEffect(() => session?.write(letters), [session, letters]);
+  useEffect(() => session?.emulator.read(isRead), [session, isRead]);
   useEffect(() => session?.take(isTaken), [session, isTaken]);
   useEffect(() => session?.follow(agent), [session, agent]);
 
+  const hear = (event: KeyboardEvent) => {
+    if (isTaken || session === null || scroll(event, session.emulator)) return;
+    if (!isTyping(event)) return;
+    // Whoever types here means the agent, and none of the page's shortcuts.
+    event.preventDefault();
+    props.onRefused();
+  };
   return (
     <div ref={box} className="min-h-0 flex-1 overflow-auto bg-panel p-2">
       <section
@@ -56,7 +86,9 @@ export default function Screen({ agent, isTaken, onState, onLeave, onReady }: Pr
           isTaken ? `Terminal of ${agent.name}, which has your keys` : `Terminal of ${agent.name}`
         }
         data-takes-keys={isTaken ? "" : undefined}
-        onKeyDown={(event) => !isTaken && session !== null && scroll(event, session.emulator)}
+        // A terminal wants the focus for itself when it is clicked, which it cannot have.
+        onMouseDown={() => !isTaken && host.current?.focus({ preventScroll: true })}
+        onKeyDown={hear}
         onCopy={(event) => session !== null && copy(event, session.emulator)}
         className={classes("min-w-fit font-mono outline-offset-4", isTaken && "cursor-text")}
       />
@@ -64,8 +96,8 @@ export default function Screen({ agent, isTaken, onState, onLeave, onReady }: Pr
   );
 }
 
-/** Scrolls by the keys by which pages are scrolled. */
-function scroll(event: KeyboardEvent, { terminal }: Emulator): void {
+/** Scrolls by the keys by which pages are scrolled. Returns whether it was one of them. */
+function scroll(event: KeyboardEvent, { terminal }: Emulator): boolean {
   switch (event.key) {
     case "PageUp":
       terminal.scrollPages(-1);
@@ -86,9 +118,10 @@ function scroll(event: KeyboardEvent, { terminal }: Emulator): void {
       terminal.scrollToBottom();
       break;
     default:
-      return;
+      return false;
   }
   event.preventDefault();
+  return true;
 }
 
 /** Copies what is selected, while the terminal itself has no focus and so does not hear of it. */

@@ -10,10 +10,14 @@ import { Link, type LinkState, type Wire } from "./link";
 /** The longest that is said in one go, in characters. The daemon takes 64 KiB, of which one may be four bytes. */
 const SAID_MAX = 8 << 10;
 
-/** How long a program is given to draw itself in another size before it is looked at anew. */
-const REDRAW_MS = 300;
+/** How long the room has to stay as it is before the pane is made to fit it. */
+const STEADY_MS = 100;
 
-type Wants = { onState: (state: LinkState) => void; onLeave: () => void };
+type Wants = {
+  onState: (state: LinkState) => void;
+  onLeave: () => void;
+  onFocus: (hasFocus: boolean) => void;
+};
 
 export class Session {
   readonly emulator: Emulator;
@@ -22,11 +26,13 @@ export class Session {
   private readonly watcher: ResizeObserver;
   private agent: Agent;
   private isTaken = false;
-  /** How large the pane is, or is to be. */
+  /** How large the pane is. */
   private size: Size | null = null;
-  /** How large it was before a person took the keys, to which it goes back. */
-  private before: Size | null = null;
-  private redraw: ReturnType<typeof setTimeout> | undefined;
+  /** Whether nothing was told by this connection yet. */
+  private isNew = true;
+  /** Whether the pane was resized by this connection, which the daemon undoes when it ends. */
+  private isResized = false;
+  private resizing: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     agent: Agent,
@@ -40,40 +46,52 @@ export class Session {
     this.emulator = new Emulator(host, shade, {
       onInput: (text) => this.type(text),
       onLeave: wants.onLeave,
+      onFocus: wants.onFocus,
+      // What is written last may be further down than there is room.
+      onShown: (foot) => box.scrollTo({ top: Math.max(0, foot - insideOf(box).height) }),
       onOverrun: () => this.link.anew(),
     });
     this.link = new Link(
       {
-        state: wants.onState,
+        state: (state) => {
+          this.isNew = true;
+          wants.onState(state);
+        },
         size: (size) => this.learn(size),
-        bytes: (bytes, isFirst) => this.emulator.draw(bytes, isFirst),
+        bytes: (bytes, isWhole) => this.emulator.draw(bytes, isWhole),
       },
       worldOf(() => this.agent),
     );
     this.watcher = new ResizeObserver(() => this.fit());
     this.watcher.observe(box);
     document.addEventListener("visibilitychange", this.look);
-    addEventListener("pagehide", this.giveBack);
   }
 
   /** Types, if a person has taken the keys. */
   type(text: string): void {
-    if (!this.isTaken) return;
-    for (const piece of pieces(text, SAID_MAX)) this.link.say({ input: piece });
+    if (this.isTaken) this.press(text);
+  }
+
+  /** Types, as a person wants it who pressed a button for it. */
+  press(text: string): void {
+    for (const piece of pieces(text, SAID_MAX)) this.link.type(piece);
     this.emulator.terminal.scrollToBottom();
   }
 
   /** Takes the person's keys, or gives them back. Only with them, the pane is made to fit. */
   take(isTaken: boolean): void {
     if (isTaken === this.isTaken) return;
-    if (isTaken) {
-      this.before = this.size;
-      this.isTaken = true;
-      this.fit();
-    } else {
-      this.giveBack();
-    }
+    this.isTaken = isTaken;
+    clearTimeout(this.resizing);
+    if (!isTaken && this.isResized) this.isResized = !this.link.say({ restore: true });
+    this.fit();
     this.emulator.take(isTaken);
+  }
+
+  /** Has letters be of a size from now on, or fit. */
+  write(letters: number | null): void {
+    this.emulator.write(letters);
+    this.fit();
   }
 
   /** Follows the agent as it is now: another life of it at once, and else if there may be a terminal now. */
@@ -81,58 +99,52 @@ export class Session {
     const before = this.agent;
     this.agent = agent;
     const isMoved = agent.pane !== before.pane || agent.pid !== before.pid;
-    if (agent.run !== before.run) this.link.anew();
+    if (agent.run !== before.run) this.link.change();
     else if (isMoved || agent.phase !== before.phase) this.link.nudge();
   }
 
   end(): void {
-    this.giveBack();
-    clearTimeout(this.redraw);
+    clearTimeout(this.resizing);
     document.removeEventListener("visibilitychange", this.look);
-    removeEventListener("pagehide", this.giveBack);
     this.watcher.disconnect();
     this.link.stop();
     this.emulator.dispose();
   }
 
-  /** Has the pane be as large as it was before the keys were taken. */
-  private readonly giveBack = (): void => {
-    if (!this.isTaken) return;
-    this.isTaken = false;
-    const { before } = this;
-    this.before = null;
-    if (before !== null && !isSame(before, this.size)) this.resize(before);
-    this.fit();
-  };
-
-  /** Begins anew when it is seen again: the pane may have another size by now, and nobody tells of that. */
+  /** Tries at once when it is seen again, if it waits to do so. */
   private readonly look = (): void => {
-    if (document.visibilityState === "visible" && !this.isTaken) this.link.anew();
+    if (document.visibilityState === "visible") this.link.nudge();
   };
 
   private learn(size: Size): void {
+    const { isNew } = this;
     this.size = size;
+    this.isNew = false;
+    if (isNew) this.isResized = false;
     if (this.isTaken) this.emulator.become(size);
-    else this.fit();
+    // Whoever else has resized it since has the last word.
+    if (isNew || !this.isTaken) this.fit();
   }
 
   private fit(): void {
     const box = insideOf(this.box);
-    if (box.width <= 0 || box.height <= 0) return;
+    if (box.width <= 0 || box.height <= 0 || this.size === null) return;
     if (!this.isTaken) {
-      if (this.size !== null) this.emulator.showAll(this.size, box);
+      this.emulator.showAll(this.size, box);
       return;
     }
-    const size = this.emulator.fill(box);
-    this.emulator.become(size);
-    if (!isSame(size, this.size)) this.resize(size);
+    this.emulator.become(this.size);
+    clearTimeout(this.resizing);
+    this.resizing = setTimeout(() => this.fill(), STEADY_MS);
   }
 
-  private resize(size: Size): void {
-    this.size = size;
-    clearTimeout(this.redraw);
-    this.link.say({ resize: size });
-    this.redraw = setTimeout(() => this.link.anew(), REDRAW_MS);
+  /** Has the pane be as large as there is room. */
+  private fill(): void {
+    const box = insideOf(this.box);
+    if (box.width <= 0 || box.height <= 0) return;
+    const size = this.emulator.fill(box);
+    if (isSame(size, this.size)) return;
+    if (this.link.say({ resize: [size[0], size[1]] })) this.isResized = true;
   }
 }
 
@@ -160,6 +172,7 @@ function worldOf(agentNow: () => Agent) {
     // If it was the login that was refused, this is answered with 401.
     refused: () => void whoAmI().catch(() => {}),
     random: Math.random,
+    now: () => performance.now(),
   };
 }
 
