@@ -46,6 +46,12 @@ model. Other versions are not refused; `cmux doctor` tells which you have.
 
 ";
 
+/// What holds of every kind that is run, as a test of each shows.
+const OF_ALL: &str = "\
+- All of them: one that was killed before its model answered does not ask again by itself. The message is in the
+  conversation that it goes on with, and is called delivered then; its model reads it with the next prompt.
+";
+
 /// One kind, as far as it was tried.
 #[derive(Clone, Debug, Default)]
 struct Row {
@@ -285,6 +291,7 @@ fn page(rows: &[Row]) -> String {
         page += &line(&[name, means]);
     }
     page += "\n## What is not done, and why\n\n";
+    page += OF_ALL;
     for row in rows.iter().filter(|row| row.is_run) {
         for (what, why) in &row.cannot {
             // Writing to a text cannot fail.
