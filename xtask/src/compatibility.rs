@@ -58,8 +58,9 @@ model. Other versions are not refused; `cmux doctor` tells which you have.
 
 /// What holds of every kind that is run, as a test of each shows.
 const OF_ALL: &str = "\
-- All of them: one that was killed before its model answered does not ask again by itself. The message is in the
-  conversation that it goes on with, and is called delivered then; its model reads it with the next prompt.
+- All of them: one that was killed before its model answered does not ask again by itself. If the message is in the
+  conversation that it goes on with, it is called delivered then, and read with the next prompt; if not, it is given
+  to it again.
 ";
 
 /// One kind, as far as it was tried.

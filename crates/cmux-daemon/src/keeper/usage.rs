@@ -34,6 +34,9 @@ const AGAIN: [Duration; 3] =
 const WORKING_EVERY: Duration = Duration::from_secs(5);
 const RESTING_EVERY: Duration = Duration::from_mins(1);
 
+/// Of how much that an API has told it is known that it is stored. What is forgotten is stored once more in vain.
+const TOLD_MAX: usize = 20_000;
+
 /// How long an API may take to tell what its agent has used.
 const ASKED_WITHIN: Duration = Duration::from_secs(2);
 
@@ -130,16 +133,30 @@ impl Watch {
         }
     }
 
-    /// Asks it what it has used beside what it has told. What was not stored is asked for again, and what was stored
-    /// before changes nothing.
+    /// Asks it what it has used beside what it has told, in the present conversation, and in the one before if it was
+    /// just left.
     async fn ask_usage(&mut self, desk: &Desk) -> Looked {
-        let (Some(way), Some(session)) = (self.way_in(), self.session.clone()) else {
-            return Looked::default();
-        };
-        let used = channel::used(&way, &session, &self.ledger.told, ASKED_WITHIN).await;
+        let left = self.ledger.session.clone().filter(|it| Some(it) != self.session.as_ref());
+        let Some(session) = self.session.clone() else { return Looked::default() };
+        if let Some(left) = left {
+            // It may be gone for good, and must not stand in the way of the other.
+            self.ask_session(&left, desk).await;
+        }
+        let is_stored = self.ask_session(&session, desk).await;
+        if is_stored {
+            self.ledger.session = Some(session);
+        }
+        Looked { is_more: false, is_stored }
+    }
+
+    /// Asks it what a session has used, and returns whether it has told and that is stored. What was not stored is
+    /// asked for again, and what was stored before changes nothing.
+    async fn ask_session(&mut self, session: &str, desk: &Desk) -> bool {
+        let Some(way) = self.way_in() else { return false };
+        let used = channel::used(&way, session, &self.ledger.told, ASKED_WITHIN).await;
         let used =
             used.inspect_err(|error| debug!(%error, agent = %self.agent, "it does not tell"));
-        let Ok(Used { spent, known }) = used else { return Looked::default() };
+        let Ok(Used { spent, known }) = used else { return false };
         if !spent.is_empty() {
             // It is a list and no file, and has all that it ever had.
             let file = format!("{} {session}", self.kind.manifest.kind);
@@ -148,11 +165,14 @@ impl Watch {
             let report = Report::UsageRead { agent: self.agent, read, last_of: None };
             if let Err(error) = desk.inbox.ask(report).await {
                 debug!(%error, agent = %self.agent, "what it used could not be stored");
-                return Looked::default();
+                return false;
             }
         }
+        if self.ledger.told.len() + known.len() > TOLD_MAX {
+            self.ledger.told.clear();
+        }
         self.ledger.told.extend(known);
-        Looked { is_more: false, is_stored: true }
+        true
     }
 
     async fn look_at_usage(&mut self, desk: &Desk, last_of: Option<RunId>) -> Looked {
