@@ -15,6 +15,8 @@ const NEXTEST: &[&str] = &["nextest", "run", "--workspace", TYPES, "--locked"];
 const TEST: &[&str] = &["test", "--workspace", TYPES, "--locked", "--no-fail-fast"];
 /// What is run of a real CLI only by `make e2e`, which fetches it. `.config/nextest.toml` says the same.
 const FOR_E2E: [&str; 4] = ["codex::", "gemini::", "hermes::", "opencode::"];
+/// How nextest's report begins the names of tests of real CLIs.
+const OF_E2E: &str = "cmux::e2e ";
 // The profiles of nextest.
 const DEFAULT: &str = "default";
 const E2E: &str = "e2e";
@@ -41,6 +43,7 @@ pub(crate) fn run(root: &Path) -> bool {
             let is_new = compatibility::forget(root, &claude) && failures::forget(root, DEFAULT);
             is_new && tests(root)
         }),
+        step("essential", || essential(root, DEFAULT, |it| !is_for_e2e(it))),
         // Had a test been left out, something would not have been shown.
         step("claude", || compatibility::check_shown(root, &claude)),
         step("browser", || web::browser(root)),
@@ -61,10 +64,26 @@ pub(crate) fn e2e(root: &Path) -> bool {
             let is_new = compatibility::forget(root, &all) && failures::forget(root, E2E);
             is_new && cargo(root, tests)
         }),
+        step("essential", || essential(root, E2E, |it| it.starts_with(OF_E2E))),
         step("page", || compatibility::check(root)),
         step("leftovers", || leftovers::check(root)),
     ];
     summary("run of the real CLIs", &outcomes, &failures::names(root, E2E))
+}
+
+/// Returns whether the essential tests that `is_of` takes have passed. Only nextest leaves a report of them.
+fn essential(root: &Path, profile: &str, is_of: impl Fn(&str) -> bool) -> bool {
+    if !has_nextest(root) {
+        println!("essential: without nextest, there is no report to look into");
+        return true;
+    }
+    failures::check(root, profile, is_of)
+}
+
+/// Returns whether a test, as nextest's report calls it, is run only by `make e2e`.
+fn is_for_e2e(name: &str) -> bool {
+    let test = name.strip_prefix(OF_E2E);
+    test.is_some_and(|test| FOR_E2E.iter().any(|of| test.starts_with(of)))
 }
 
 /// Runs the tests, but for those of real CLIs that only `make e2e` has.

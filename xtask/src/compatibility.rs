@@ -19,6 +19,16 @@ pub(crate) const KINDS: [&str; 4] = ["claude", "codex", "gemini", "opencode"];
 /// The kinds that are no CLI of somebody else's.
 const OWN: [&str; 2] = ["demo", "shell"];
 
+/// Why no test runs the others.
+const NOT_RUN: [(&str, &str); 2] = [
+    ("agy", "it is in no registry of packages from which tests could take it"),
+    (
+        "hermes",
+        "it comes from PyPI, with 200 MB of other packages, and `scripts/agents` takes nothing from there; without \
+         hooks or files that cmux reads, its screen alone would confirm anything",
+    ),
+];
+
 /// What is told of each kind, and what that means.
 const COLUMNS: [(&str, &str); 9] = [
     ("launch", "`cmux up` starts it past its own dialogs, with no key of yours"),
@@ -46,6 +56,13 @@ model. Other versions are not refused; `cmux doctor` tells which you have.
 
 ";
 
+/// What holds of every kind that is run, as a test of each shows.
+const OF_ALL: &str = "\
+- All of them: one that was killed before its model answered does not ask again by itself. If the message is in the
+  conversation that it goes on with, it is called delivered then, and read with the next prompt; if not, it is given
+  to it again.
+";
+
 /// One kind, as far as it was tried.
 #[derive(Clone, Debug, Default)]
 struct Row {
@@ -53,6 +70,8 @@ struct Row {
     /// The version that is said to be tested.
     version: Option<String>,
     is_run: bool,
+    /// Why no test runs it, if none does.
+    not_run: Option<&'static str>,
     /// What it cannot do, and why.
     cannot: BTreeMap<String, String>,
     /// What was shown.
@@ -174,6 +193,10 @@ fn untried(root: &Path, kind: &str) -> Result<Row, String> {
     if is_run && version.is_none() {
         return Err(without("tested"));
     }
+    let not_run = NOT_RUN.iter().find(|(of, _)| *of == kind).map(|(_, why)| *why);
+    if !is_run && not_run.is_none() {
+        return Err(format!("nothing says why no test runs {kind}"));
+    }
     Ok(Row {
         title: told(&manifest, "title").ok_or_else(|| without("title"))?,
         version,
@@ -181,6 +204,7 @@ fn untried(root: &Path, kind: &str) -> Result<Row, String> {
         cannot: cannot
             .filter_map(|(key, why)| Some((key.clone(), why.as_str()?.to_owned())))
             .collect(),
+        not_run,
         ..Row::default()
     })
 }
@@ -285,10 +309,16 @@ fn page(rows: &[Row]) -> String {
         page += &line(&[name, means]);
     }
     page += "\n## What is not done, and why\n\n";
+    page += OF_ALL;
     for row in rows.iter().filter(|row| row.is_run) {
         for (what, why) in &row.cannot {
             // Writing to a text cannot fail.
             let _ = writeln!(page, "- {}, `{what}`: {why}.", row.title);
+        }
+    }
+    for row in rows {
+        if let Some(why) = row.not_run {
+            let _ = writeln!(page, "- {} is not tested: {why}.", row.title);
         }
     }
     page
@@ -330,12 +360,13 @@ mod tests {
 
     #[test]
     fn what_no_test_runs_is_not_tested_and_must_not_say_that_it_is() {
-        let row = Row { title: "Some CLI".to_owned(), ..Row::default() };
+        let not_run = Some("nobody has it");
+        let row = Row { title: "Some CLI".to_owned(), not_run, ..Row::default() };
         assert_eq!(row.cell("launch"), NOT_TESTED);
         check(&row, &[]);
-        assert!(
-            page(std::slice::from_ref(&row)).contains("| Some CLI | – | not tested | not tested |")
-        );
+        let told = page(std::slice::from_ref(&row));
+        assert!(told.contains("| Some CLI | – | not tested | not tested |"), "{told}");
+        assert!(told.contains("- Some CLI is not tested: nobody has it."), "{told}");
         let said = Row { version: Some("1.2".to_owned()), ..row };
         check(&said, &["Some CLI 1.2 is said to be tested, and no test runs it"]);
     }
@@ -380,6 +411,7 @@ mod tests {
             title: "Some CLI".to_owned(),
             version: Some("1.2".to_owned()),
             is_run: true,
+            not_run: None,
             cannot: BTreeMap::from([("block".to_owned(), "it has no hooks".to_owned())]),
             shown: shown.filter(|it| !names.contains(&it.as_str())).collect(),
             lacking: Vec::new(),

@@ -3,6 +3,7 @@
 mod architecture;
 mod edges;
 mod heads;
+mod ignored;
 mod lengths;
 mod machines;
 mod manifests;
@@ -24,6 +25,7 @@ const RULES: &[Rule] = &[
     manifests::few_dependencies,
     names::no_drawer_for_the_rest,
     heads::a_sentence_at_the_head,
+    ignored::no_test_is_left_out,
     lengths::no_long_file,
     migrations::released_ones_unchanged,
     architecture::every_path_exists,

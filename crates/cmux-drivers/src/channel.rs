@@ -5,10 +5,12 @@
 mod door;
 mod opencode;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
 use cmux_core::id::DeliveryId;
+use cmux_core::usage::Spent;
 
 use crate::manifest::{Api, ApiShape, Place, Unfilled};
 
@@ -107,6 +109,28 @@ pub async fn has(
         ApiShape::OpencodePrompt => opencode::has(&way.at, session, delivery, within).await,
         // It is sent the same again, and says what became of it.
         ApiShape::DemoDoor => Ok(None),
+    }
+}
+
+/// What a session of an agent has used, by its own list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// What each answer took that is not known yet.
+    pub spent: Vec<Spent>,
+    /// By what it is known again that it was told: the keys of answers, and names of what is over.
+    pub known: BTreeSet<String>,
+}
+
+/// Returns what an agent's session and those that it has begun have used beside what is `known`.
+pub async fn used(
+    way: &Way,
+    session: &str,
+    known: &BTreeSet<String>,
+    within: Duration,
+) -> Result<Used, ChannelError> {
+    match way.shape {
+        ApiShape::OpencodePrompt => opencode::used(&way.at, session, known, within).await,
+        ApiShape::DemoDoor => Ok(Used::default()),
     }
 }
 

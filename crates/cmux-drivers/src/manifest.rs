@@ -178,6 +178,31 @@ named!(
 );
 
 named!(
+    /// How it tells what it used.
+    UsageShape {
+        Claude = "claude",
+        Codex = "codex",
+        Gemini = "gemini",
+        Demo = "demo",
+        /// OpenCode's way: the list of a session's messages, over HTTP.
+        OpencodeMessages = "opencode-messages",
+    }
+);
+
+impl UsageShape {
+    /// Returns how the transcript is written that tells it, if it is written down.
+    pub fn written(self) -> Option<TranscriptShape> {
+        match self {
+            UsageShape::Claude => Some(TranscriptShape::Claude),
+            UsageShape::Codex => Some(TranscriptShape::Codex),
+            UsageShape::Gemini => Some(TranscriptShape::Gemini),
+            UsageShape::Demo => Some(TranscriptShape::Demo),
+            UsageShape::OpencodeMessages => None,
+        }
+    }
+}
+
+named!(
     /// How it says what it is doing.
     StatusShape {
         /// A file for each process, which says idle, busy or waiting.
@@ -236,10 +261,10 @@ pub struct Transcript {
     pub path: Template,
 }
 
-/// Where it writes down how many tokens it used: in its transcript.
+/// Where it tells how many tokens it used: in its transcript, or by its API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Usage {
-    pub shape: TranscriptShape,
+    pub shape: UsageShape,
     /// Files of the same shape besides, such as those of its subagents.
     pub also: Option<Template>,
 }

@@ -1,5 +1,5 @@
-//! What agents use, read from where their CLIs write it down: soon after something has happened, from time
-//! to time while they work, and once more when they have ended. A look costs by what is new.
+//! What agents use, read from where their CLIs write it down, or asked of their APIs: soon after something has happened,
+//! from time to time while they work, and once more when they have ended. A look costs by what is new.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use cmux_core::id::{AgentId, RunId};
 use cmux_core::report::Report;
 use cmux_core::time::Timestamp;
 use cmux_core::usage::{Cursor, Read, Spent};
+use cmux_drivers::channel::{self, Used};
 use cmux_drivers::kinds::Known;
 use cmux_drivers::manifest::TranscriptShape;
 use cmux_drivers::transcript::{USAGE_READ_MAX, UsageFound, read_on};
@@ -33,6 +34,12 @@ const AGAIN: [Duration; 3] =
 const WORKING_EVERY: Duration = Duration::from_secs(5);
 const RESTING_EVERY: Duration = Duration::from_mins(1);
 
+/// Of how much that an API has told it is known that it is stored. What is forgotten is stored once more in vain.
+const TOLD_MAX: usize = 20_000;
+
+/// How long an API may take to tell what its agent has used.
+const ASKED_WITHIN: Duration = Duration::from_secs(2);
+
 /// How many files of an agent's earlier conversations are looked at when it begins to be watched over.
 const FILES_MAX: u32 = 200;
 
@@ -49,11 +56,14 @@ pub(super) struct Ledger {
     due: Option<Instant>,
     /// How often it was looked since something happened.
     looks: usize,
+    /// What its API has told that is stored.
+    told: BTreeSet<String>,
 }
 
 impl Default for Ledger {
     fn default() -> Ledger {
-        Ledger { cursors: None, session: None, due: Some(Instant::now()), looks: 0 }
+        let due = Some(Instant::now());
+        Ledger { cursors: None, session: None, due, looks: 0, told: BTreeSet::new() }
     }
 }
 
@@ -91,11 +101,14 @@ struct Looked {
 impl Watch {
     /// Looks what it has used since the last look.
     pub(super) async fn read_usage(&mut self, desk: &Desk) {
-        if self.kind.manifest.usage.is_none() {
+        let Some(usage) = &self.kind.manifest.usage else {
             self.ledger.due = None;
             return;
-        }
-        let looked = self.look_at_usage(desk, None).await;
+        };
+        let looked = match usage.shape.written() {
+            Some(_) => self.look_at_usage(desk, None).await,
+            None => self.ask_usage(desk).await,
+        };
         let is_working = matches!(self.told, Some(Doing::Working | Doing::Asking { .. }));
         let pause = match AGAIN.get(self.ledger.looks) {
             _ if looked.is_more => Duration::ZERO,
@@ -109,7 +122,8 @@ impl Watch {
 
     /// Looks what it has used, for the last time in this life.
     pub(super) async fn read_usage_to_the_end(&mut self, desk: &Desk) {
-        if self.kind.manifest.usage.is_none() {
+        // Nobody answers any more where it is asked for: what was not told is in the list of its next life.
+        if self.kind.manifest.usage.as_ref().is_none_or(|it| it.shape.written().is_none()) {
             return;
         }
         for _ in 0..LOOKS_MAX {
@@ -117,6 +131,48 @@ impl Watch {
                 return;
             }
         }
+    }
+
+    /// Asks it what it has used beside what it has told, in the present conversation, and in the one before if it was
+    /// just left.
+    async fn ask_usage(&mut self, desk: &Desk) -> Looked {
+        let left = self.ledger.session.clone().filter(|it| Some(it) != self.session.as_ref());
+        let Some(session) = self.session.clone() else { return Looked::default() };
+        if let Some(left) = left {
+            // It may be gone for good, and must not stand in the way of the other.
+            self.ask_session(&left, desk).await;
+        }
+        let is_stored = self.ask_session(&session, desk).await;
+        if is_stored {
+            self.ledger.session = Some(session);
+        }
+        Looked { is_more: false, is_stored }
+    }
+
+    /// Asks it what a session has used, and returns whether it has told and that is stored. What was not stored is
+    /// asked for again, and what was stored before changes nothing.
+    async fn ask_session(&mut self, session: &str, desk: &Desk) -> bool {
+        let Some(way) = self.way_in() else { return false };
+        let used = channel::used(&way, session, &self.ledger.told, ASKED_WITHIN).await;
+        let used =
+            used.inspect_err(|error| debug!(%error, agent = %self.agent, "it does not tell"));
+        let Ok(Used { spent, known }) = used else { return false };
+        if !spent.is_empty() {
+            // It is a list and no file, and has all that it ever had.
+            let file = format!("{} {session}", self.kind.manifest.kind);
+            let cursor = Cursor { file, device: 0, inode: 0, place: 0, model: None, root: None };
+            let read = vec![priced(desk, &self.kind, Read { cursor, spent })];
+            let report = Report::UsageRead { agent: self.agent, read, last_of: None };
+            if let Err(error) = desk.inbox.ask(report).await {
+                debug!(%error, agent = %self.agent, "what it used could not be stored");
+                return false;
+            }
+        }
+        if self.ledger.told.len() + known.len() > TOLD_MAX {
+            self.ledger.told.clear();
+        }
+        self.ledger.told.extend(known);
+        true
     }
 
     async fn look_at_usage(&mut self, desk: &Desk, last_of: Option<RunId>) -> Looked {
@@ -146,6 +202,7 @@ impl Reader<'_> {
         last_of: Option<RunId>,
     ) -> Looked {
         let Some(usage) = self.kind.manifest.usage.clone() else { return Looked::default() };
+        let Some(shape) = usage.shape.written() else { return Looked::default() };
         let is_first = cursors.is_none();
         let known = match cursors.take() {
             Some(known) => known,
@@ -161,12 +218,13 @@ impl Reader<'_> {
             let also = usage.also.as_ref();
             let files = whereabouts.iter().flat_map(|at| at.files(also)).chain(earlier);
             let files: BTreeSet<PathBuf> = files.collect();
-            read_all(usage.shape, &files, &known, now)
+            read_all(shape, &files, &known, now)
         });
         let Ok(found) = found.await else { return Looked::default() };
         let found: Vec<UsageFound> = found;
         let is_more = found.iter().any(|found| found.is_more);
-        let read: Vec<Read> = found.into_iter().map(|found| self.priced(found.read)).collect();
+        let price = |found: UsageFound| priced(self.desk, self.kind, found.read);
+        let read: Vec<Read> = found.into_iter().map(price).collect();
         let last_of = last_of.filter(|_| !is_more);
         let is_news = !read.is_empty() || last_of.is_some();
         let new = read.iter().map(|read| (read.cursor.file.clone(), read.cursor.clone()));
@@ -191,16 +249,16 @@ impl Reader<'_> {
         });
         Some(found.ok()?.into_iter().map(|cursor| (cursor.file.clone(), cursor)).collect())
     }
+}
 
-    /// Returns what was read with what it cost, as far as the user or the manifest knows.
-    fn priced(&self, read: Read) -> Read {
-        let (own, built_in) = (&self.desk.prices, &self.kind.manifest.prices);
-        let price = |it: Spent| {
-            let price = own.find(&it.model).or_else(|| built_in.find(&it.model));
-            Spent { cost: price.and_then(|price| price.of(it.tokens)), ..it }
-        };
-        Read { spent: read.spent.into_iter().map(price).collect(), ..read }
-    }
+/// Returns what was read with what it cost, as far as the user or the manifest knows, or else the CLI itself.
+fn priced(desk: &Desk, kind: &Known, read: Read) -> Read {
+    let (own, built_in) = (&desk.prices, &kind.manifest.prices);
+    let price = |it: Spent| {
+        let price = own.find(&it.model).or_else(|| built_in.find(&it.model));
+        Spent { cost: price.map_or(it.cost, |price| price.of(it.tokens)), ..it }
+    };
+    Read { spent: read.spent.into_iter().map(price).collect(), ..read }
 }
 
 /// Returns what is new in `files`, as much as one look may take.

@@ -1,10 +1,14 @@
 //! OpenCode's way in: a request over HTTP, which is answered before the message is in its session. Its list
 //! of messages tells when it is.
 
+mod spent;
+
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use cmux_core::delivery::delivery_of;
 use cmux_core::id::DeliveryId;
+use cmux_core::usage::Spent;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
@@ -16,7 +20,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::{ChannelError, Posted, SESSION, not_known};
+use super::{ChannelError, Posted, SESSION, Used, not_known};
 use crate::loopback::Address;
 use crate::status::session_name;
 
@@ -25,6 +29,9 @@ const PROMPT: &str = "/session/{session}/prompt_async";
 
 /// How many of its newest messages are asked for: at first, and if it may be among older ones.
 const NEWEST: [usize; 2] = [50, 1_000];
+
+/// After how many things that were new no further session is looked into at once.
+const SESSIONS_MAX: usize = 5_000;
 
 /// The longest answer, in bytes: one that tells of little, and its list.
 const ANSWER_MAX: usize = 1 << 20;
@@ -115,6 +122,66 @@ pub(super) async fn has(
         .await
         .map_err(|_| not_known("it did not answer in time"))?
         .map_err(|why: String| not_known(why))
+}
+
+/// Returns what a session and those that it has begun have used. Of a list whose newest messages are known, the older
+/// ones are known, too; a session that another one has begun is not looked into twice as long as nothing happens there.
+pub(super) async fn used(
+    at: &str,
+    session: &str,
+    known: &BTreeSet<String>,
+    within: Duration,
+) -> Result<Used, ChannelError> {
+    let asked = timeout(within, async {
+        let (mut line, place) = meet(at, Some(session)).await?;
+        let mut used = Used::default();
+        let mut sessions = vec![(place.session.clone(), None)];
+        while let Some((session, name)) = sessions.pop() {
+            read_messages(&mut line, &place, &session, known, &mut used).await?;
+            used.known.extend(name);
+            if used.known.len() >= SESSIONS_MAX {
+                break;
+            }
+            let path = place.path(&format!("/{session}/children"));
+            let (_, children) = line.ask(Method::GET, &path, Value::Null).await?;
+            for child in children.as_array().into_iter().flatten() {
+                let Some(id) = child["id"].as_str().and_then(session_name) else { continue };
+                let name = format!("{id} at {}", child["time"]["updated"]);
+                if !known.contains(&name) {
+                    sessions.push((id, Some(name)));
+                }
+            }
+        }
+        Ok(used)
+    });
+    asked
+        .await
+        .map_err(|_| not_known("it did not answer in time"))?
+        .map_err(|why: String| not_known(why))
+}
+
+/// Reads what the answers of a session took, as far as they are not known.
+async fn read_messages(
+    line: &mut Line,
+    place: &Place,
+    session: &str,
+    known: &BTreeSet<String>,
+    used: &mut Used,
+) -> Result<(), String> {
+    for newest in NEWEST {
+        let path = place.path(&format!("/{session}/message?limit={newest}"));
+        let Some(list) = line.list(&path).await? else { return Ok(()) };
+        let list = list.as_array().ok_or("its list makes no sense")?;
+        let spent: Vec<Spent> = list.iter().filter_map(spent::spent).collect();
+        let is_all = list.len() < newest || spent.iter().any(|it| known.contains(&it.key));
+        let new = spent.into_iter().filter(|it| !known.contains(&it.key));
+        let new: Vec<Spent> = new.filter(|it| used.known.insert(it.key.clone())).collect();
+        used.spent.extend(new);
+        if is_all {
+            return Ok(());
+        }
+    }
+    Ok(())
 }
 
 /// Returns whether a message of the list is the delivery.

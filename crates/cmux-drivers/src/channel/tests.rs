@@ -120,6 +120,33 @@ async fn what_is_behind_many_others_is_found_and_no_one_elses_word_passes_for_it
 }
 
 #[tokio::test]
+async fn what_its_answers_took_is_told_once_and_that_of_what_it_has_begun() {
+    let server = OpenCode::start(Fault::None).await;
+    let mut known = BTreeSet::new();
+    let mut more = async |server: &OpenCode| {
+        let used = used(&server.way, OURS, &known, LONG).await.unwrap();
+        known.extend(used.known);
+        let mut keys: Vec<String> = used.spent.into_iter().map(|it| it.key).collect();
+        keys.sort();
+        keys
+    };
+    assert_eq!(more(&server).await, ["msg_2000"]);
+    server.say("user", "hello");
+    server.say("assistant", "well");
+    assert_eq!(more(&server).await, ["msg_1"]);
+    assert_eq!(more(&server).await, [""; 0]);
+    (0..3).for_each(|_| server.say("assistant", "step"));
+    assert_eq!(more(&server).await, ["msg_2", "msg_3", "msg_4"]);
+    // More than is asked for at first.
+    (0..70).for_each(|_| server.say("assistant", "step"));
+    assert_eq!(more(&server).await.len(), 70);
+    for fault in [Fault::NoSession, Fault::Another, Fault::Garbage, Fault::BadList] {
+        let server = OpenCode::start(fault).await;
+        assert!(used(&server.way, OURS, &BTreeSet::new(), LONG).await.is_err(), "{fault:?}");
+    }
+}
+
+#[tokio::test]
 async fn only_this_machine_is_spoken_to() {
     for at in [
         "http://10.0.0.1:80/session/{session}/prompt_async",
@@ -316,10 +343,24 @@ fn answer(fault: Fault, head: &str, body: &str, state: &Mutex<State>) -> (&'stat
         ("GET /session/ses_1/message", _) => {
             let (_, newest) = words.split_once("limit=").unwrap();
             let skipped = state.messages.len().saturating_sub(newest.parse().unwrap());
-            let shape = |(role, text): &(String, String)| json!({ "info": { "role": role }, "parts": [{ "type": "text", "text": text }] });
-            let list: Vec<Value> = state.messages.iter().skip(skipped).map(shape).collect();
+            let shape = |(number, (role, text)): (usize, &(String, String))| {
+                let mut message = match role.as_str() {
+                    "assistant" => answered(number),
+                    _ => json!({ "info": { "role": role } }),
+                };
+                message["parts"] = json!([{ "type": "text", "text": text }]);
+                message
+            };
+            let list = state.messages.iter().enumerate().skip(skipped).map(shape);
+            let list: Vec<Value> = list.collect();
             ("200 OK", json!(list).to_string())
         }
+        ("GET /session/ses_2/message", _) => ("200 OK", json!([answered(2_000)]).to_string()),
+        ("GET /session/ses_1/children", _) => {
+            let updated = state.messages.len();
+            ("200 OK", json!([{ "id": "ses_2", "time": { "updated": updated } }]).to_string())
+        }
+        ("GET /session/ses_2/children", _) => ("200 OK", "[]".to_owned()),
         ("POST /session", _) => ("200 OK", json!({ "id": "ses_2" }).to_string()),
         ("POST /tui/select-session", _) => {
             let body: Value = serde_json::from_str(body).unwrap();
@@ -328,6 +369,15 @@ fn answer(fault: Fault, head: &str, body: &str, state: &Mutex<State>) -> (&'stat
         }
         (other, _) => panic!("nobody asks for {other}"),
     }
+}
+
+/// Returns an answer that was given as the so-manieth message, and took one token more than that.
+fn answered(number: usize) -> Value {
+    json!({ "info": {
+        "id": format!("msg_{number}"), "role": "assistant", "modelID": "gpt-9",
+        "time": { "created": 1, "completed": 2 }, "cost": 0,
+        "tokens": { "input": number, "output": 1, "reasoning": 0, "cache": { "read": 0, "write": 0 } },
+    } })
 }
 
 /// Reads a request, or returns nothing at the end of a connection.

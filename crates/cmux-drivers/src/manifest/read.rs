@@ -7,7 +7,8 @@ use cmux_core::kind::{Ability, BadKind, Channel, Permissions, Witness};
 
 use super::{
     Added, Api, ApiShape, Find, HookShape, Hooks, Keys, Launch, Manifest, Paste, Place, SessionBy,
-    Status, StatusShape, Template, Transcript, TranscriptShape, Usage, ability, prices, screen,
+    Status, StatusShape, Template, Transcript, TranscriptShape, Usage, UsageShape, ability, prices,
+    screen,
 };
 use crate::config::ConfigError;
 use crate::written::{File, Section};
@@ -243,12 +244,14 @@ fn api(root: &Section<'_>) -> Result<Option<Api>, ConfigError> {
 
 fn usage(root: &Section<'_>) -> Result<Option<Usage>, ConfigError> {
     let Some(section) = root.section("usage", "usage", &USAGE)? else { return Ok(None) };
-    let shape = section.one_of("shape", TranscriptShape::ALL, TranscriptShape::name)?;
+    let shape = section.one_of("shape", UsageShape::ALL, UsageShape::name)?;
     let shape = shape.ok_or_else(|| section.missing("shape", "whose transcript tells it so"))?;
-    if !root.has("transcript") {
-        return Err(
-            root.wrong("usage", "is read from the transcript, and there is no [transcript]")
-        );
+    let (from, is_there) = match shape.written() {
+        Some(_) => ("is read from the transcript, and there is no [transcript]", "transcript"),
+        None => ("is asked for by its API, and there is no [api]", "api"),
+    };
+    if !root.has(is_there) {
+        return Err(root.wrong("usage", from));
     }
     let also = section.has("also").then(|| template(&section, "also")).transpose()?;
     Ok(Some(Usage { shape, also }))

@@ -198,6 +198,7 @@ fn the_guide_explains_every_key_place_and_word() {
     let words = [
         names(HookShape::ALL, HookShape::name),
         names(TranscriptShape::ALL, TranscriptShape::name),
+        names(UsageShape::ALL, UsageShape::name),
         names(StatusShape::ALL, StatusShape::name),
         names(ApiShape::ALL, ApiShape::name),
         names(&Channel::ALL, Channel::name),

@@ -36,14 +36,19 @@ enum Work {
 }
 
 impl Sessions {
-    /// Returns the sessions as they are told on request: how each is, and what is asked.
-    pub(super) fn told(statuses: &Value, permissions: &Value) -> Option<Sessions> {
+    /// Returns the sessions as they are told on request: how each is, and what each asks. Nothing, if it is not
+    /// told so.
+    pub(super) fn told(
+        statuses: &Value,
+        permissions: &Value,
+        questions: &Value,
+    ) -> Option<Sessions> {
         let mut sessions = Sessions::default();
         for (session, status) in statuses.as_object()? {
             sessions.status(session, status);
         }
-        for asked in permissions.as_array().into_iter().flatten() {
-            sessions.asked(asked, "permission");
+        for (list, what) in [(permissions, "permission"), (questions, "question")] {
+            list.as_array()?.iter().for_each(|asked| sessions.asked(asked, what));
         }
         Some(sessions)
     }
@@ -266,13 +271,24 @@ mod tests {
 
     #[test]
     fn what_is_told_on_request_is_where_events_go_on() {
-        let asked = json!([{ "id": "p", "sessionID": "s" }]);
-        let mut sessions = Sessions::told(&json!({ "s": busy() }), &asked).unwrap();
-        assert_eq!(sessions.state().doing, Doing::Asking { what: "permission".to_owned() });
-        sessions.hear(&event("permission.replied", &json!({ "permissionID": "p" })));
-        assert_eq!(sessions.state().doing, Doing::Working);
-        assert_eq!(Sessions::told(&json!({}), &json!(null)), Some(Sessions::default()));
-        assert_eq!(Sessions::told(&json!([]), &json!([])), None);
+        let (asked, none) = (json!([{ "id": "it", "sessionID": "s" }]), json!([]));
+        for (permissions, questions, what) in
+            [(&asked, &none, "permission"), (&none, &asked, "question")]
+        {
+            let told = Sessions::told(&json!({ "s": busy() }), permissions, questions);
+            let mut sessions = told.unwrap();
+            assert_eq!(sessions.state().doing, Doing::Asking { what: what.to_owned() });
+            sessions.hear(&event(&format!("{what}.replied"), &json!({ "requestID": "it" })));
+            assert_eq!(sessions.state().doing, Doing::Working, "{what}");
+        }
+        assert_eq!(Sessions::told(&json!({}), &none, &none), Some(Sessions::default()));
+        for (statuses, permissions, questions) in [
+            (&none, &none, &none),
+            (&json!({}), &json!(null), &none),
+            (&json!({}), &none, &json!({})),
+        ] {
+            assert_eq!(Sessions::told(statuses, permissions, questions), None);
+        }
     }
 
     #[test]

@@ -6,10 +6,10 @@ use std::time::Duration;
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1;
-use hyper::header::ACCEPT;
+use hyper::header::{ACCEPT, CONTENT_TYPE};
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -91,13 +91,10 @@ async fn heard(address: &Address, tell: &watch::Sender<Reading>) -> Result<(), S
     // The stream first: what happens while the rest is asked for is heard after it.
     let stream = ask(address, &address.path, &mut connections).await?;
     let statuses = whole(ask(address, "/session/status", &mut connections).await?).await?;
-    // An older one does not tell what is asked; its events do.
-    let permissions = ask(address, "/permission", &mut connections).await;
-    let permissions = match permissions {
-        Ok(answer) => whole(answer).await.unwrap_or(Value::Null),
-        Err(_) => Value::Null,
-    };
-    let mut sessions = Sessions::told(&statuses, &permissions).ok_or(Silence::Unknown)?;
+    let permissions = asked(address, "/permission", &mut connections).await?;
+    let questions = asked(address, "/question", &mut connections).await?;
+    let told = Sessions::told(&statuses, &permissions, &questions);
+    let mut sessions = told.ok_or(Silence::Unknown)?;
     tell.send_replace(Reading::Said(sessions.state()));
     let mut body = stream.into_body();
     let mut lines = Lines::default();
@@ -122,9 +119,35 @@ async fn ask(
     path: &str,
     connections: &mut JoinSet<()>,
 ) -> Result<Response<Incoming>, Silence> {
-    let asked = timeout(PATIENCE, request(address, path, connections));
-    let answer = asked.await.map_err(|_| Silence::Unknown)??;
+    let answer = answered(address, path, connections).await?;
     if answer.status() == StatusCode::OK { Ok(answer) } else { Err(Silence::Unknown) }
+}
+
+/// Asks for the list at `path` of what is asked and waits for a person. One that has no such list knows nothing
+/// there, or has its page for people there: what it asks, its events alone tell.
+async fn asked(
+    address: &Address,
+    path: &str,
+    connections: &mut JoinSet<()>,
+) -> Result<Value, Silence> {
+    let answer = answered(address, path, connections).await?;
+    let sort = answer.headers().get(CONTENT_TYPE).map_or(&b""[..], |sort| sort.as_bytes());
+    match answer.status() {
+        StatusCode::NOT_FOUND => Ok(json!([])),
+        StatusCode::OK if sort.starts_with(b"text/html") => Ok(json!([])),
+        StatusCode::OK => whole(answer).await,
+        _ => Err(Silence::Unknown),
+    }
+}
+
+/// Asks for what is at `path`, and returns the beginning of any answer.
+async fn answered(
+    address: &Address,
+    path: &str,
+    connections: &mut JoinSet<()>,
+) -> Result<Response<Incoming>, Silence> {
+    let asked = timeout(PATIENCE, request(address, path, connections));
+    asked.await.map_err(|_| Silence::Unknown)?
 }
 
 async fn request(

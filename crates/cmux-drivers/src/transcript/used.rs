@@ -3,8 +3,9 @@
 //! Only a record of a prompt counts that begins with the delivery's own header. What a tool returned, what
 //! the agent said, and what a subagent was told may have the same text in it, and prove nothing.
 //!
-//! Claude Code writes a prompt down when it asks its model, and forgets it again, though not in its transcript,
-//! if it is taken back before the model answers. There, only what was answered has been read.
+//! A prompt is written down when the model is asked. That is no proof yet: a CLI that dies before the answer does not
+//! ask again by itself, and Claude Code and Gemini CLI forget what is taken back before the model answers. Only what
+//! was answered has been read.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -101,36 +102,36 @@ struct Search {
     wanted: String,
     /// Where it was said last.
     said_at: Option<u64>,
-    /// Whether it was the last thing that was said.
-    is_last: bool,
+    /// Whether what is answered next answers it.
+    is_open: bool,
 }
 
 impl Search {
     fn of(shape: TranscriptShape, delivery: DeliveryId) -> Search {
         let wanted = delivery.to_string();
-        Search { shape, delivery, wanted, said_at: None, is_last: false }
+        Search { shape, delivery, wanted, said_at: None, is_open: false }
     }
 
     /// Takes note of the line that begins at the byte `at`. Returns whether the delivery was read.
     fn is_over(&mut self, line: &str, at: u64) -> bool {
-        if line.contains(&self.wanted) && tells(self.shape, line, self.delivery) {
-            (self.said_at, self.is_last) = (Some(at), true);
-            return match self.shape {
-                TranscriptShape::Claude => false,
-                TranscriptShape::Codex | TranscriptShape::Gemini | TranscriptShape::Demo => true,
-            };
-        }
-        if !self.is_last {
+        let may_tell = line.contains(&self.wanted);
+        if !may_tell && !self.is_open {
             return false;
         }
-        match answer(line) {
-            Some(Answer::Answered) => true,
-            Some(Answer::Other) => {
-                self.is_last = false;
+        let Ok(record) = serde_json::from_str::<Value>(line) else { return false };
+        marks(self.shape, &record).into_iter().any(|mark| match mark {
+            Mark::Prompt { texts, is_beside } => {
+                let is_it = texts.iter().any(|it| delivery_of(it) == Some(self.delivery));
+                self.said_at = if is_it { Some(at) } else { self.said_at };
+                self.is_open = is_it || (self.is_open && is_beside);
+                is_it && self.shape == TranscriptShape::Demo
+            }
+            Mark::Answer => self.is_open,
+            Mark::Anew => {
+                (self.said_at, self.is_open) = (None, false);
                 false
             }
-            None => false,
-        }
+        })
     }
 
     /// Returns what was found if nothing was answered. What was said is looked at again with what follows it.
@@ -139,38 +140,88 @@ impl Search {
     }
 }
 
-/// What a line of Claude Code's transcript says of the prompt before it.
-enum Answer {
-    /// The model has begun to answer, or its answer was cut off: it stays in the conversation.
-    Answered,
-    /// Something else was asked.
-    Other,
+/// What a part of a transcript tells.
+enum Mark<'a> {
+    /// Something was said to the agent, in these texts: beside what was said before and is not answered, or in its
+    /// place.
+    Prompt { texts: Vec<&'a str>, is_beside: bool },
+    /// Its model has begun to answer, or its answer was cut off: what was said before stays in the conversation.
+    Answer,
+    /// The conversation is what follows, and nothing that was said before.
+    Anew,
+}
+
+/// Returns what a record of a transcript tells, in the order in which it happened.
+fn marks(shape: TranscriptShape, record: &Value) -> Vec<Mark<'_>> {
+    match shape {
+        TranscriptShape::Claude | TranscriptShape::Demo => claude_mark(record),
+        TranscriptShape::Codex => codex_mark(record),
+        TranscriptShape::Gemini => return gemini_marks(record),
+    }
+    .into_iter()
+    .collect()
 }
 
 /// What Claude Code writes down if an answer is cut off.
 const INTERRUPTED: &str = "[Request interrupted by user";
 
-fn answer(line: &str) -> Option<Answer> {
-    if !line.contains("\"assistant\"") && !line.contains("\"user\"") {
-        return None;
-    }
-    let record: Value = serde_json::from_str(line).ok()?;
+fn claude_mark(record: &Value) -> Option<Mark<'_>> {
     if record.get("isSidechain").and_then(Value::as_bool) == Some(true) {
         return None;
     }
-    if text_at(&record, "/type") == "assistant" {
-        return Some(Answer::Answered);
+    if text_at(record, "/type") == "assistant" {
+        return Some(Mark::Answer);
     }
-    let mut texts = match text_at(&record, "/type") {
-        "user" => claude(&record).into_iter(),
-        _ => return None,
-    };
-    let first = texts.next()?;
-    match first {
-        _ if first.starts_with(INTERRUPTED) => Some(Answer::Answered),
+    let texts = claude(record);
+    // What came while a turn ran is laid into that turn.
+    let is_beside = text_at(record, "/type") != "user";
+    match texts.first()? {
+        first if first.starts_with(INTERRUPTED) => Some(Mark::Answer),
         // What it does for itself stands in a tag.
-        _ if first.trim_start().starts_with('<') => None,
-        _ => Some(Answer::Other),
+        first if first.trim_start().starts_with('<') => None,
+        _ => Some(Mark::Prompt { texts, is_beside }),
+    }
+}
+
+fn codex_mark(record: &Value) -> Option<Mark<'_>> {
+    let texts = codex(record);
+    if !texts.is_empty() {
+        return Some(Mark::Prompt { texts, is_beside: true });
+    }
+    let payload = &record["payload"];
+    let is_answer = match (text_at(record, "/type"), text_at(payload, "/type")) {
+        ("response_item", "message") => text_at(payload, "/role") == "assistant",
+        ("response_item", kind) => kind == "reasoning" || kind.ends_with("_call"),
+        // Its turn is over, whatever came of it.
+        ("event_msg", kind) => {
+            ["agent_message", "agent_reasoning", "task_complete", "turn_aborted"].contains(&kind)
+        }
+        _ => false,
+    };
+    is_answer.then_some(Mark::Answer)
+}
+
+/// Its session is a line for each message, or one for all those that it is set to: what is taken back, or refused, is
+/// not among them. When it begins again, it is set to what it tells of itself first, which is no conversation yet.
+fn gemini_marks(record: &Value) -> Vec<Mark<'_>> {
+    let all = ["/messages", "/$set/messages"].into_iter().find_map(|at| record.pointer(at));
+    let Some(all) = all.and_then(Value::as_array) else {
+        return gemini_mark(record).into_iter().collect();
+    };
+    let texts = |it: &Value| prompt_texts(&it["content"]).concat();
+    let is_own = all.iter().all(|it| texts(it).trim_start().starts_with(CONTEXT));
+    let anew = [Mark::Anew].into_iter().filter(|_| !is_own);
+    anew.chain(all.iter().filter_map(gemini_mark)).collect()
+}
+
+/// How Gemini CLI begins to tell its model of itself.
+const CONTEXT: &str = "<session_context>";
+
+fn gemini_mark(message: &Value) -> Option<Mark<'_>> {
+    match text_at(message, "/type") {
+        "user" => Some(Mark::Prompt { texts: prompt_texts(&message["content"]), is_beside: true }),
+        "gemini" => Some(Mark::Answer),
+        _ => None,
     }
 }
 
@@ -187,17 +238,6 @@ pub(super) fn skip_line(reader: &mut impl BufRead) -> io::Result<u64> {
             return Ok(skipped);
         }
     }
-}
-
-/// Returns whether a line is the record of a prompt that begins with the header of `delivery`.
-fn tells(shape: TranscriptShape, line: &str, delivery: DeliveryId) -> bool {
-    let Ok(record) = serde_json::from_str::<Value>(line) else { return false };
-    let texts = match shape {
-        TranscriptShape::Claude | TranscriptShape::Demo => claude(&record),
-        TranscriptShape::Codex => codex(&record),
-        TranscriptShape::Gemini => gemini(&record),
-    };
-    texts.into_iter().any(|text| delivery_of(text) == Some(delivery))
 }
 
 /// Returns the texts of a prompt's record in Claude Code's transcript.
@@ -234,14 +274,6 @@ fn codex(record: &Value) -> Vec<&str> {
     }
 }
 
-/// Returns the texts of a prompt's record in Gemini's session, or of all those that it is set to.
-fn gemini(record: &Value) -> Vec<&str> {
-    let all = ["/messages", "/$set/messages"].into_iter();
-    let all = all.filter_map(|at| record.pointer(at)?.as_array()).flatten();
-    let own = all.chain([record]).filter(|it| text_at(it, "/type") == "user");
-    own.flat_map(|it| prompt_texts(&it["content"])).collect()
-}
-
 /// Returns the texts of what was said: one, or those of its parts. Of what a tool returned, there are none.
 fn prompt_texts(content: &Value) -> Vec<&str> {
     match content {
@@ -262,237 +294,4 @@ fn text_at<'a>(value: &'a Value, at: &str) -> &'a str {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs::{self, File};
-    use std::io::Write;
-    use std::os::unix::fs::symlink;
-    use std::process::Command;
-
-    use serde_json::json;
-
-    use super::*;
-
-    const OURS: &str = "dlv_00000000000000000000000007";
-    const OTHER: &str = "dlv_00000000000000000000000008";
-
-    #[test]
-    fn a_prompt_that_begins_with_the_header_is_use_and_nothing_else_is() {
-        use TranscriptShape::{Claude, Codex, Demo, Gemini};
-        let text = format!("[cmux {OURS} from a · task · msg_1]\nhello");
-        let user = |content: Value| json!({ "type": "user", "message": { "role": "user", "content": content } });
-        let with = |mut record: Value, name: &str, value: Value| {
-            record[name] = value;
-            record
-        };
-        let part = |text: &str| json!([{ "type": "text", "text": text }]);
-        let result = json!([{ "type": "tool_result", "content": part(&text), "text": text }]);
-        let queued = |prompt: &str| json!({ "type": "attachment", "attachment": { "type": "queued_command", "prompt": prompt } });
-        let item = |role: &str| json!({ "type": "response_item", "payload": { "type": "message", "role": role, "content": [{ "type": "input_text", "text": text }] } });
-        let event = |kind: &str| json!({ "type": "event_msg", "payload": { "type": kind, "message": text } });
-        let gemini =
-            |kind: &str, content: Value| json!({ "id": "m", "type": kind, "content": content });
-        for (shape, record, expected) in [
-            (Claude, user(json!(text)), true),
-            (Demo, user(json!(text)), true),
-            (Claude, user(part(&text)), true),
-            (Claude, user(json!(format!("  {text}"))), true),
-            (Claude, user(json!(format!("he said: {text}"))), false),
-            (Claude, user(json!(text.replace(OURS, OTHER))), false),
-            (Claude, user(json!(text.replace(OURS, OTHER) + OURS)), false),
-            (Claude, user(result), false),
-            (Claude, with(user(json!(text)), "toolUseResult", json!({ "x": 1 })), false),
-            (Claude, with(user(json!(text)), "isMeta", json!(true)), false),
-            (Claude, with(user(json!(text)), "isSidechain", json!(true)), false),
-            (Claude, with(user(json!(text)), "isSidechain", json!(false)), true),
-            (
-                Claude,
-                json!({ "type": "assistant", "message": { "role": "assistant", "content": part(&text) } }),
-                false,
-            ),
-            (
-                Claude,
-                json!({ "type": "queue-operation", "operation": "enqueue", "content": text }),
-                false,
-            ),
-            (Claude, queued(&text), true),
-            (Claude, queued("more"), false),
-            (
-                Claude,
-                json!({ "type": "attachment", "attachment": { "type": "file", "prompt": text } }),
-                false,
-            ),
-            (Codex, item("user"), true),
-            (Codex, item("assistant"), false),
-            (Codex, item("developer"), false),
-            (Codex, event("user_message"), true),
-            (Codex, event("agent_message"), false),
-            (Codex, user(json!(text)), false),
-            (Gemini, gemini("user", json!(text)), true),
-            (Gemini, gemini("user", part(&text)), true),
-            (Gemini, gemini("gemini", json!(text)), false),
-            (Gemini, json!({ "$set": { "messages": [gemini("user", json!(text))] } }), true),
-            (Gemini, json!({ "sessionId": "s", "messages": [gemini("info", json!(text))] }), false),
-            (Claude, json!([text]), false),
-            (Claude, json!(text), false),
-        ] {
-            let (folder, path) = file(&format!("{record}\n"));
-            let expected = match shape {
-                _ if !expected => Used::NotYet,
-                Claude => Used::Said,
-                Codex | Demo | Gemini => Used::Yes,
-            };
-            let looked = used(shape, &path, 0, id()).unwrap();
-            assert_eq!(looked.used, expected, "{shape:?} {record}");
-            drop(folder);
-        }
-    }
-
-    #[test]
-    fn claude_code_has_read_what_it_answered_and_not_what_was_taken_back() {
-        let user = |text: &str| {
-            json!({ "type": "user", "message": { "role": "user", "content": text } }).to_string()
-        };
-        let ours = || user(&format!("[cmux {OURS} from a · task · msg_1]\nhello"));
-        let answer = |is_side: bool| {
-            json!({ "type": "assistant", "isSidechain": is_side, "message": { "role": "assistant", "content": [] } }).to_string()
-        };
-        let aside = json!({ "type": "attachment", "attachment": { "type": "date" } }).to_string();
-        let command = user("<command-name>/cost</command-name>");
-        let cut_off = user("[Request interrupted by user]");
-        for (lines, expected) in [
-            (vec![ours()], Used::Said),
-            (vec![ours(), aside.clone(), answer(true)], Used::Said),
-            (vec![ours(), aside.clone(), answer(false)], Used::Yes),
-            (vec![ours(), command, answer(false)], Used::Yes),
-            (vec![ours(), cut_off], Used::Yes),
-            (vec![ours(), user("another"), answer(false)], Used::Said),
-            (vec![ours(), user("another"), answer(false), ours()], Used::Said),
-            (vec![ours(), user("another"), answer(false), ours(), answer(false)], Used::Yes),
-            (vec![ours(), ours(), answer(false)], Used::Yes),
-            (vec![answer(false), ours()], Used::Said),
-            (vec![answer(false)], Used::NotYet),
-        ] {
-            let (_folder, path) = file(&(lines.join("\n") + "\n"));
-            let looked = used(TranscriptShape::Claude, &path, 0, id()).unwrap();
-            assert_eq!(looked.used, expected, "{lines:?}");
-            // What was said is not lost from one look to the next.
-            let again = used(TranscriptShape::Claude, &path, looked.next, id()).unwrap();
-            assert!(expected != Used::Said || again == looked, "{lines:?}: {again:?}");
-        }
-    }
-
-    #[test]
-    fn only_what_is_new_is_read_and_what_is_half_written_is_read_again() {
-        let line = prompt(OURS);
-        let (_folder, path) = file(&format!("{line}\n{}\n", prompt(OTHER)));
-        let mark = fs::metadata(&path).unwrap().len();
-        assert_eq!(used(shape(), &path, 0, id()).unwrap().used, Used::Yes);
-        let mut looked = used(shape(), &path, mark, id()).unwrap();
-        assert_eq!(looked, Looked { used: Used::NotYet, next: mark });
-        let mut writer = File::options().append(true).open(&path).unwrap();
-        let (half, rest) = line.split_at(line.len() / 2);
-        for more in ["x\n", half, rest] {
-            writer.write_all(more.as_bytes()).unwrap();
-            looked = used(shape(), &path, looked.next, id()).unwrap();
-            assert_eq!(looked, Looked { used: Used::NotYet, next: mark + 2 });
-        }
-        writer.write_all(b"\n").unwrap();
-        let looked = used(shape(), &path, looked.next, id()).unwrap();
-        let next = fs::metadata(&path).unwrap().len();
-        assert_eq!(looked, Looked { used: Used::Yes, next });
-    }
-
-    #[test]
-    fn a_transcript_that_shrank_is_read_anew() {
-        let (_folder, path) = file(&format!("{}\n", prompt(OURS)));
-        assert_eq!(used(shape(), &path, 1 << 30, id()).unwrap().used, Used::Yes);
-        fs::write(&path, "").unwrap();
-        let expected = Looked { used: Used::NotYet, next: 0 };
-        assert_eq!(used(shape(), &path, 1 << 30, id()).unwrap(), expected);
-    }
-
-    #[test]
-    fn a_line_without_end_and_what_is_no_text_are_passed_over() {
-        let (_folder, path) = file("");
-        let mut writer = File::options().append(true).open(&path).unwrap();
-        // A hole in a file is read as so many noughts, and takes no room.
-        writer.set_len(LINE_MAX + 5).unwrap();
-        let looked = used(shape(), &path, 0, id()).unwrap();
-        assert_eq!(looked, Looked { used: Used::Further, next: LINE_MAX + 5 });
-        let looked = used(shape(), &path, looked.next, id()).unwrap();
-        assert_eq!(looked, Looked { used: Used::NotYet, next: LINE_MAX + 5 });
-        writer.write_all(b"\n\xff\xfe{\n").unwrap();
-        writer.write_all(format!("{}\n", prompt(OURS)).as_bytes()).unwrap();
-        for from in [0, looked.next] {
-            assert_eq!(looks(&path, from).last().unwrap().used, Used::Yes, "{from}");
-        }
-    }
-
-    #[test]
-    fn a_look_has_an_end_and_the_next_goes_on_from_there() {
-        let (_folder, path) = file("");
-        let mut writer = File::options().append(true).open(&path).unwrap();
-        writer.set_len(5 * LINE_MAX).unwrap();
-        writer.write_all(b"\n").unwrap();
-        let short = format!("{}\n", "x".repeat(1 << 20));
-        for _ in 0..40 {
-            writer.write_all(short.as_bytes()).unwrap();
-        }
-        writer.write_all(format!("{}\n", prompt(OURS)).as_bytes()).unwrap();
-        let all = looks(&path, 0);
-        assert!(all.len() > 3, "{all:?}");
-        let mut from = 0;
-        for looked in &all {
-            assert!(looked.next > from && looked.next - from <= LOOK_MAX, "{all:?}");
-            from = looked.next;
-        }
-        let end = fs::metadata(&path).unwrap().len();
-        assert_eq!(all.last(), Some(&Looked { used: Used::Yes, next: end }));
-    }
-
-    /// Looks on until there is nothing more to be seen.
-    fn looks(path: &Path, mut from: u64) -> Vec<Looked> {
-        let mut all = Vec::new();
-        loop {
-            let looked = used(shape(), path, from, id()).unwrap();
-            all.push(looked);
-            from = looked.next;
-            if looked.used != Used::Further {
-                return all;
-            }
-        }
-    }
-
-    #[test]
-    fn without_a_transcript_nothing_is_known_and_a_link_is_none() {
-        let (folder, path) = file(&format!("{}\n", prompt(OURS)));
-        let gone = folder.path().join("gone");
-        assert_eq!(used(shape(), &gone, 7, id()).unwrap(), Looked { used: Used::Unknown, next: 0 });
-        let (link, pipe) = (folder.path().join("link"), folder.path().join("pipe"));
-        symlink(&path, &link).unwrap();
-        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        for path in [link.as_path(), pipe.as_path(), folder.path()] {
-            assert!(used(shape(), path, 0, id()).is_err(), "{}", path.display());
-        }
-    }
-
-    fn shape() -> TranscriptShape {
-        TranscriptShape::Demo
-    }
-
-    fn id() -> DeliveryId {
-        OURS.parse().unwrap()
-    }
-
-    fn prompt(delivery: &str) -> String {
-        let content = format!("[cmux {delivery} from a · task · msg_1]\nhello");
-        json!({ "type": "user", "message": { "role": "user", "content": content } }).to_string()
-    }
-
-    fn file(text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("s.jsonl");
-        fs::write(&path, text).unwrap();
-        (folder, path)
-    }
-}
+mod tests;

@@ -154,6 +154,7 @@ fn is_reminder(text: &str) -> bool {
         "user_instructions",
         "permissions",
         "session_context",
+        "turn_aborted",
     ]
     .iter()
     .any(|name| tag.starts_with(name))

@@ -15,13 +15,12 @@ mod usage;
 
 use std::fs;
 
-use cmux_testkit::model::{Outcome, Visit};
 use cmux_testkit::person::Person;
 use cmux_wire::agent::Agent;
 use serde_json::json;
 
 use crate::stage::{Cli, Furnishing, KEY, Stage};
-use crate::story::asked;
+use crate::story::{asked, left};
 
 /// Claude Code, set up and logged in as a person leaves it who has used it once, elsewhere.
 const CLAUDE: Cli = Cli { kind: "claude", furnish };
@@ -48,15 +47,6 @@ fn supervised() -> (Stage, Agent) {
     let stage = Stage::set(&CLAUDE);
     let supervisor = stage.supervisor(&CLAUDE);
     (stage, supervisor)
-}
-
-/// Waits until nobody waits any more for what an agent's model was asked.
-#[track_caller]
-fn left(stage: &Stage) {
-    stage.eventually("it does not wait for its model", || {
-        let waits = |it: &Visit| it.outcome == Outcome::Underway;
-        stage.model.look(|visits| !visits.iter().any(waits)).then_some(())
-    });
 }
 
 /// Has a person look at an agent's pane.

@@ -20,7 +20,7 @@ const CODEX: Part = Part {
     asks,
     confirms: Confirms::Hook("UserPromptSubmit"),
     witnesses: &["title", "hooks", "screen"],
-    question: ("Would you like to run the following command?", "y"),
+    questions: &[("Would you like to run the following command?", "asking")],
     hooks: &[
         "SessionStart",
         "UserPromptSubmit",
@@ -136,6 +136,16 @@ fn its_hook_refuses_a_second_copy_and_what_was_taken_back() {
 #[test]
 fn what_its_model_told_is_counted_once() {
     usage::counted(&CODEX);
+}
+
+#[test]
+fn taken_back_before_its_model_answers_a_message_is_read_once() {
+    people::taken_back(&CODEX);
+}
+
+#[test]
+fn what_its_model_refuses_once_is_read_once() {
+    people::refused(&CODEX);
 }
 
 #[test]

@@ -19,7 +19,7 @@ const GEMINI: Part = Part {
     asks: runs,
     confirms: Confirms::Hook("BeforeAgent"),
     witnesses: &["title", "hooks", "screen"],
-    question: ("Allow once", "1"),
+    questions: &[("Allow once", "asking")],
     hooks: &[
         "SessionStart",
         "BeforeAgent",
@@ -125,6 +125,16 @@ fn its_hook_refuses_a_second_copy_and_what_was_taken_back() {
 #[test]
 fn what_its_model_told_is_counted_once() {
     usage::counted(&GEMINI);
+}
+
+#[test]
+fn taken_back_before_its_model_answers_a_message_is_read_once() {
+    people::taken_back(&GEMINI);
+}
+
+#[test]
+fn what_its_model_refuses_once_is_read_once() {
+    people::refused(&GEMINI);
 }
 
 #[test]

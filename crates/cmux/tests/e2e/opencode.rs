@@ -17,7 +17,7 @@ const OPENCODE: Part = Part {
     asks: runs,
     confirms: Confirms::Api,
     witnesses: &["status", "screen"],
-    question: ("Permission required", "Enter"),
+    questions: &[("Access external directory", "asking-folder"), ("# Shell command", "asking")],
     hooks: &[],
     // It tries again for as long as it is told to, and shows nothing of it once it has given up.
     limit: Some("@@ fail 429\n@= retry=90 msg=no_more_for_now"),
@@ -125,8 +125,8 @@ fn a_persons_draft_survives_a_message() {
 }
 
 #[test]
-fn nothing_is_counted_of_what_its_model_told() {
-    usage::uncounted(&OPENCODE);
+fn what_its_model_told_is_counted_once() {
+    usage::counted(&OPENCODE);
 }
 
 #[test]
@@ -148,5 +148,6 @@ fn a_question_of_its_model_is_asked() {
             { "label": "Blue", "description": "Like the sky" },
         ],
     }] });
-    screens::question(&OPENCODE, &format!("@@ tool question {question}\n@@ say so be it"));
+    let prompt = format!("@@ tool question {question}\n@@ say so be it");
+    screens::question(&OPENCODE, &prompt, ("esc dismiss", "Enter"));
 }

@@ -44,13 +44,6 @@ pub(crate) fn shown(stage: &Stage, kind: &str, what: Shown) {
     note(stage, kind, what.name());
 }
 
-/// Notes that it was tried whether a kind does something, and that it does not. Of what is delivered, the page
-/// tells that it works without confirmation if that is what it lacks.
-#[track_caller]
-pub(crate) fn lacks(stage: &Stage, kind: &str, what: Shown) {
-    note(stage, kind, &format!("no-{}", what.name()));
-}
-
 #[track_caller]
 fn note(stage: &Stage, kind: &str, name: &str) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("e2e");

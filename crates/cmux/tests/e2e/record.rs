@@ -2,6 +2,7 @@
 //!
 //! With `CMUX_RECORD=1` a run writes them over those that are committed. Nothing of this machine is in them.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -83,13 +84,19 @@ pub(crate) fn keep(stage: &Stage, shown: &Shown, kind: &str, name: &str) {
     fs::write(folder("screens", kind).join(format!("{name}.txt")), text).unwrap();
 }
 
-/// Writes what hooks of these names were told last to the payloads of a kind, each with what its file is called, if
-/// that is wanted.
+/// Returns a screen of a kind as it was recorded, with another text.
+pub(crate) fn recorded(kind: &str, name: &str, change: impl Fn(&str) -> String) -> Screen {
+    let recorded = fs::read_to_string(folder("screens", kind).join(format!("{name}.txt"))).unwrap();
+    let (head, text) = recorded.split_once("---\n").unwrap();
+    let said = |name: &str| head.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    let (title, cursor) = (said("title: ").to_owned(), said("cursor: ").to_owned());
+    Shown { title, cursor, text: change(text) }.screen()
+}
+
+/// Waits until hooks of these names were called, and checks that what they were told last has the same keys as the
+/// payloads of the kind that are committed, each with what its file is called. They are written anew if that is wanted.
 #[track_caller]
 pub(crate) fn hooks(stage: &Stage, kind: &str, wanted: &[(&str, &str)]) {
-    if !is_wanted() {
-        return;
-    }
     let world = &stage.post.world;
     let database = world.home.root().join("cmux.db");
     for (event, name) in wanted {
@@ -102,9 +109,23 @@ pub(crate) fn hooks(stage: &Stage, kind: &str, wanted: &[(&str, &str)]) {
         });
         let told = clean(stage, &String::from_utf8(told).unwrap());
         let told: Value = serde_json::from_str(&told).unwrap();
-        let text = format!("{told:#}\n");
-        fs::write(folder("hooks", kind).join(format!("{name}.json")), text).unwrap();
+        let file = folder("hooks", kind).join(format!("{name}.json"));
+        if is_wanted() {
+            fs::write(&file, format!("{told:#}\n")).unwrap();
+        }
+        let known: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        assert_eq!(keys(&told), keys(&known), "{kind} tells {name} something else: {told:#}");
     }
+}
+
+/// Returns the names of all that a hook was told.
+fn keys(told: &Value) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for (name, value) in told.as_object().into_iter().flatten() {
+        names.extend(keys(value).into_iter().map(|below| format!("{name}.{below}")));
+        names.insert(name.clone());
+    }
+    names
 }
 
 fn is_wanted() -> bool {

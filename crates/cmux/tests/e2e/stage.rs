@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use cmux_testkit::home::{Ran, TestHome};
 use cmux_testkit::model::{Model, Visit};
+use cmux_testkit::person::Person;
 use cmux_testkit::wait::eventually;
 use cmux_wire::agent::{Agent, Phase};
 use cmux_wire::message::{Message, MessageState};
@@ -19,13 +20,18 @@ use serde_json::Value;
 
 use crate::PROGRAM;
 use crate::post::Post;
+use crate::story::rules;
 use crate::world::World;
 
 /// Where nobody listens, so that what is meant for another machine goes nowhere.
 pub(crate) const NOWHERE: &str = "http://127.0.0.1:1";
 
 /// After what time somebody presses a key again that did nothing.
-pub(crate) const PRESS_AGAIN: Duration = Duration::from_secs(2);
+pub(crate) const PRESS_AGAIN: Duration = Duration::from_secs(5);
+
+/// For how long something is not to be seen until it is taken to be gone: while a screen is drawn anew, a look may
+/// miss it.
+const GONE_FOR: Duration = Duration::from_millis(500);
 
 /// The only key that there is.
 pub(crate) const KEY: &str = "dummy";
@@ -121,10 +127,16 @@ impl Stage {
         });
     }
 
-    /// Waits until an agent is in this phase.
+    /// Waits until an agent is in this phase, and tells which rules do not know what it shows if it never is.
     #[track_caller]
     pub(crate) fn in_phase(&self, name: &str, phase: Phase) -> Agent {
-        self.seen(name, || self.world().in_phase(name, phase))
+        self.seen(name, || {
+            let waited = catch_unwind(AssertUnwindSafe(|| self.world().in_phase(name, phase)));
+            waited.unwrap_or_else(|why| {
+                let why = why.downcast_ref::<String>().map_or("", String::as_str);
+                panic!("{}{why}", rules::missed(self, name, phase))
+            })
+        })
     }
 
     /// Waits until an agent is at its prompt in another run than `before`.
@@ -167,32 +179,43 @@ impl Stage {
     /// Answers a dialog that shows `words` with a key, as a person does.
     #[track_caller]
     pub(crate) fn answer(&self, agent: &Agent, words: &str, key: &str) {
-        self.eventually(words, || self.screen(&agent.name).contains(words).then_some(()));
-        let is_gone = || !self.screen(&agent.name).contains(words);
-        self.answer_until("the dialog is answered", is_gone, agent, words, key);
+        let pane = agent.pane.as_deref().unwrap();
+        let shows = || self.screen(&agent.name).contains(words);
+        self.eventually(words, || shows().then_some(()));
+        let press = || drop(self.world().at_tmux(&["send-keys", "-t", pane, key]));
+        self.press_until_gone("the dialog is answered", shows, press);
     }
 
-    /// Answers dialogs that show `words` until something is so, as a CLI may ask more than one thing of a single
-    /// command. A dialog is drawn before it takes keys, so that one may have to be pressed again.
+    /// Has a person write something at an agent's prompt and submit it.
     #[track_caller]
-    pub(crate) fn answer_until(
-        &self,
-        what: &str,
-        is_so: impl Fn() -> bool,
-        agent: &Agent,
-        words: &str,
-        key: &str,
-    ) {
-        let pane = agent.pane.as_deref().unwrap();
-        let mut pressed: Option<Instant> = None;
+    pub(crate) fn say_as(&self, person: &Person, agent: &Agent, text: &str) {
+        person.types(text);
+        self.eventually(text, || self.screen(&agent.name).contains(text).then_some(()));
+        self.submit_as(person, agent, text);
+    }
+
+    /// Has a person submit what an agent's prompt shows.
+    #[track_caller]
+    pub(crate) fn submit_as(&self, person: &Person, agent: &Agent, text: &str) {
+        let holds = || rules::composer(self, agent).is_some_and(|it| it.contains(text));
+        self.press_until_gone("it is submitted", holds, || person.presses("Enter"));
+    }
+
+    /// Presses a key because of something that is to be seen, until it is not any more. What is drawn does not yet
+    /// take keys, so that it may have to be pressed again.
+    #[track_caller]
+    fn press_until_gone(&self, what: &str, is_there: impl Fn() -> bool, press: impl Fn()) {
+        press();
+        let (mut pressed, mut gone) = (Instant::now(), None);
         self.eventually(what, || {
-            if is_so() {
-                return Some(());
+            if !is_there() {
+                let since = *gone.get_or_insert_with(Instant::now);
+                return (since.elapsed() > GONE_FOR).then_some(());
             }
-            let is_due = pressed.is_none_or(|at| at.elapsed() > PRESS_AGAIN);
-            if is_due && self.screen(&agent.name).contains(words) {
-                self.world().at_tmux(&["send-keys", "-t", pane, key]);
-                pressed = Some(Instant::now());
+            gone = None;
+            if pressed.elapsed() > PRESS_AGAIN {
+                press();
+                pressed = Instant::now();
             }
             None
         });

@@ -12,6 +12,7 @@ pub(crate) mod screens;
 pub(crate) mod usage;
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use cmux_testkit::model::{Outcome, Visit};
 use cmux_wire::agent::{Agent, Phase};
@@ -22,6 +23,9 @@ use crate::stage::{Cli, SUPERVISOR, Stage};
 
 /// How the role of a supervisor begins.
 const ROLE: &str = "You are supervisor, the supervisor of the project";
+
+/// For how long one is at its prompt whose role is read, if it was not seen to read it.
+const RESTS_FOR: Duration = Duration::from_secs(3);
 
 /// A CLI, and what the same story needs to know of it.
 pub(crate) struct Part {
@@ -37,8 +41,9 @@ pub(crate) struct Part {
     pub(crate) confirms: Confirms,
     /// Who may decide how it is.
     pub(crate) witnesses: &'static [&'static str],
-    /// What its question says before a command is run, and the key for yes.
-    pub(crate) question: (&'static str, &'static str),
+    /// What it asks one after the other before a command is run that changes something outside of the project: what
+    /// each question says, and as what its screen is known.
+    pub(crate) questions: &'static [(&'static str, &'static str)],
     /// Of which of its hooks what they are told is recorded.
     pub(crate) hooks: &'static [&'static str],
     /// What a model's refusal for now is, if the CLI shows it.
@@ -67,19 +72,38 @@ impl Part {
     #[track_caller]
     fn begun(&self, stage: &Stage) -> Agent {
         let supervisor = stage.supervisor(&self.cli);
-        if self.role_is_prompt {
-            stage.eventually("its role is read", || {
-                let phases = stage.post.world.events_of("agent.phase");
-                let is_read = |it: &Event| it.data["from"] == "busy" && it.data["to"] == "idle";
-                phases.iter().find(|it| is_read(it)).map(|_| ())
-            });
+        if !self.role_is_prompt {
+            return supervisor;
         }
-        supervisor
+        let mut rests: Option<Instant> = None;
+        stage.eventually("its role is read", || {
+            let phases = stage.post.world.events_of("agent.phase");
+            if phases.iter().any(|it| it.data["from"] == "busy" && it.data["to"] == "idle") {
+                return Some(());
+            }
+            // Who looks seldom may never have seen it at that.
+            let is_idle = stage.post.world.agent(SUPERVISOR).phase == Phase::Idle;
+            if !(is_idle && is_role_answered(stage)) {
+                rests = None;
+                return None;
+            }
+            (rests.get_or_insert_with(Instant::now).elapsed() > RESTS_FOR).then_some(())
+        });
+        stage.in_phase(SUPERVISOR, Phase::Idle)
     }
 
     fn kind(&self) -> &'static str {
         self.cli.kind
     }
+}
+
+/// Whether a model has answered to what its agent is.
+fn is_role_answered(stage: &Stage) -> bool {
+    let is_it = |it: &Visit| {
+        let is_role = it.asked.prompt().is_some_and(|(_, text)| text.starts_with(ROLE));
+        is_role && it.is_main() && it.outcome == Outcome::Answered
+    };
+    stage.model.look(|visits| visits.iter().any(is_it))
 }
 
 /// Waits until an agent's model is asked something of the conversation, and does not answer.
@@ -88,6 +112,15 @@ pub(crate) fn asked(stage: &Stage) {
     stage.eventually("its model is asked", || {
         let waits = |it: &Visit| it.is_main() && it.outcome == Outcome::Underway;
         stage.model.look(|visits| visits.iter().any(waits).then_some(()))
+    });
+}
+
+/// Waits until nobody waits any more for what an agent's model was asked.
+#[track_caller]
+pub(crate) fn left(stage: &Stage) {
+    stage.eventually("it does not wait for its model", || {
+        let waits = |it: &Visit| it.outcome == Outcome::Underway;
+        stage.model.look(|visits| !visits.iter().any(waits)).then_some(())
     });
 }
 

@@ -37,7 +37,7 @@ pub(super) struct Posts {
 
 impl Watch {
     /// Returns the way in past the screen, if messages go that way.
-    fn way_in(&self) -> Option<Way> {
+    pub(in super::super) fn way_in(&self) -> Option<Way> {
         let api = self.kind.manifest.api.as_ref()?;
         let noted = |name| fs::read_to_string(self.folder.join(name)).ok();
         let (port, secret) = (noted(PORT), noted(SECRET));

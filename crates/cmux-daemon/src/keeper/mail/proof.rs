@@ -308,7 +308,8 @@ impl Watch {
             Used::Yes => Some(true),
             // What is left is looked at the next time.
             Used::Said | Used::NotYet | Used::Further => {
-                proof.is_said |= looked.used == Used::Said;
+                // What was said is looked at each time, and may be taken back.
+                proof.is_said = looked.used == Used::Said;
                 proof.from = Some(looked.next);
                 Some(false)
             }

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::{asked, left, supervised};
 use crate::proof::{self, Shown};
 use crate::stage::SUPERVISOR;
+use crate::story::deaths::check_not_asked_again;
 use crate::world::kill;
 
 #[test]
@@ -60,6 +61,7 @@ fn killed_before_its_model_answers_it_reads_what_it_claimed_once() {
     // It goes on with its session, unless nothing of it was written down.
     let after = stage.in_phase(SUPERVISOR, Phase::Idle);
     stage.post.check_read(&stage.prompts(&after), &[&first, &second]);
+    check_not_asked_again(&stage, &first);
     // It was not called delivered as long as it could be lost.
     let events = stage.post.world.events();
     let at = |kind: &str| events.iter().position(|event| event.kind == kind).unwrap();

@@ -87,12 +87,11 @@ fn a_megabyte_is_a_file_that_the_model_is_told_of() {
     assert!(phases.iter().all(|it| it.data["to"] != "asking"), "{phases:?}");
 }
 
-/// Checks that a message was typed once, claimed by the CLI's own hook, and then seen to be used.
+/// Checks that a message was claimed by the CLI's own hook, and then seen to be used.
 #[track_caller]
 fn check_claimed(stage: &Stage, message: &Message) {
     let evidence = message.evidence.as_deref().unwrap_or_default();
     assert!(["transcript", "turn"].contains(&evidence), "{message:?} by {evidence:?}");
-    assert_eq!(message.attempts, 1);
     let events = stage.post.world.events();
     let of = |kind: &str| {
         let is_it = |event: &&cmux_wire::event::Event| {

@@ -18,7 +18,7 @@ fn a_draft_survives_a_message_that_is_read_when_the_draft_is_gone() {
     person.types("ght");
     shown(&stage, "half a thought");
     assert_eq!(stage.model.look(|visits| visits.len()), 0);
-    person.presses("Enter");
+    stage.submit_as(&person, &supervisor, "half a thought");
     stage.delivered(&message);
     stage.in_phase(SUPERVISOR, Phase::Idle);
     let prompts = stage.prompts(&supervisor);

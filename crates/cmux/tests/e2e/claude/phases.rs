@@ -31,7 +31,7 @@ fn it_asks_at_a_real_dialog_and_goes_on_when_it_is_answered() {
     stage.in_phase(SUPERVISOR, Phase::Asking);
     stage.explained(SUPERVISOR, Phase::Asking, &["status", "hooks"]);
     know(&stage, &supervisor, "asking");
-    stage.answer(&supervisor, "Do you want to proceed?", "1");
+    stage.answer(&supervisor, "Do you want to proceed?", "Enter");
     stage.in_phase(SUPERVISOR, Phase::Idle);
     record::hooks(
         &stage,
@@ -53,8 +53,7 @@ fn it_is_limited_when_its_model_refuses_for_now_until_somebody_has_it_go_on() {
     let message = stage.post.send(SUPERVISOR, "When you can.");
     stage.post.wait_until(&message, "held", |it| it.waiting_for.as_deref() == Some("limited"));
     let person = sit_down(&stage, &supervisor);
-    person.types("go on");
-    person.presses("Enter");
+    stage.say_as(&person, &supervisor, "go on");
     stage.delivered(&message);
     stage.in_phase(SUPERVISOR, Phase::Idle);
     assert_eq!(stage.prompts(&supervisor)[1], "go on");

@@ -39,8 +39,7 @@ fn what_waits_while_it_is_busy_is_no_draft() {
     let person = sit_down(&stage, &supervisor);
     let message = stage.post.send(SUPERVISOR, "@@ say done with it\n@= hold=answer");
     asked(&stage);
-    person.types("And then this.");
-    person.presses("Enter");
+    stage.say_as(&person, &supervisor, "And then this.");
     let queued = "edit queued messages";
     stage.eventually(queued, || stage.screen(SUPERVISOR).contains(queued).then_some(()));
     know(&stage, &supervisor, "busy-queued");
@@ -64,7 +63,7 @@ fn a_question_of_its_model_is_asked() {
     know(&stage, &supervisor, "asking-question");
     record::hooks(&stage, "claude", &[("PermissionRequest", "PermissionRequest-question")]);
     // What is asked stays on the screen when it is answered.
-    stage.answer(&supervisor, "Enter to select", "1");
+    stage.answer(&supervisor, "Enter to select", "Enter");
     stage.in_phase(SUPERVISOR, Phase::Idle);
 }
 
@@ -81,7 +80,7 @@ fn an_edit_is_asked_about_if_that_is_wanted() {
     stage.in_phase(SUPERVISOR, Phase::Asking);
     know(&stage, &supervisor, "asking-edit");
     assert_eq!(fs::read_to_string(&file).unwrap(), "hello\n");
-    stage.answer(&supervisor, "Do you want to make this edit", "1");
+    stage.answer(&supervisor, "Do you want to make this edit", "Enter");
     stage.in_phase(SUPERVISOR, Phase::Idle);
     assert_eq!(fs::read_to_string(&file).unwrap(), "goodbye\n");
 }
@@ -155,8 +154,7 @@ fn what_its_hooks_tell_is_kept() {
             ("Stop", "Stop"),
         ],
     );
-    person.types("/compact");
-    person.presses("Enter");
+    stage.say_as(&person, &supervisor, "/compact");
     let told = |name: &str| {
         let hooks = stage.post.world.events_of("hook.received");
         hooks.iter().any(|it| it.data["name"] == name).then_some(())

@@ -10,7 +10,7 @@ use crate::kills::{Storm, check};
 use crate::stage::Stage;
 
 /// How many kills have to come in the middle of a turn of one of the agents.
-const STRUCK_MIN: u64 = 10;
+const STRUCK_MIN: u64 = 100;
 
 #[test]
 fn fifty_messages_under_a_hundred_kills_are_each_read_once_and_in_order() {
@@ -24,7 +24,7 @@ fn fifty_messages_under_a_hundred_kills_are_each_read_once_and_in_order() {
     for name in &names {
         stage.in_phase(name, Phase::Idle);
     }
-    let storm = Storm { messages: 50, senders: 3, kills: 100, body };
+    let storm = Storm { messages: 50, senders: 3, kills: 120, body };
     let mut struck = 0;
     let sent = storm.rage(&mut stage.post, &mut dice, &names, |kill| {
         let before = turns(&stage.model);
@@ -69,14 +69,20 @@ fn all_prompts(stage: &Stage, name: &str) -> Vec<String> {
     prompts
 }
 
-/// Returns something to say that nobody else says, about which its reader thinks for a while.
+/// Returns something to say that nobody else says, which its reader answers for a while, and some of it after a call
+/// of a tool.
 fn body(dice: &mut Dice, own: &str) -> String {
     let more = match dice.below(4) {
         0 => "\n\n  - one\n  - two: Zürich 東京 🦀\n".to_owned(),
         1 => format!("\n{}", "some words\n".repeat(20)),
         _ => String::new(),
     };
+    let call = match dice.below(3) {
+        0 => "@@ tool Bash {\"command\":\"cmux agent show nobody\"}\n@= delay=0.5\n",
+        _ => "",
+    };
     // Long enough for a daemon to begin and be killed meanwhile, on a slow machine, too.
-    let delay = format!("{}.{}", 2 + dice.below(4), dice.below(10));
-    format!("{own}{more}\n@@ say I heard of {own}.\n@= delay={delay}")
+    let stream = format!("{}.{}", 3 + dice.below(4), dice.below(10));
+    let answer = format!("I heard of {own}. {}", "And I go on. ".repeat(20));
+    format!("{own}{more}\n{call}@@ say {answer}\n@= delay=0.{} stream={stream}", dice.below(10))
 }

@@ -21,7 +21,7 @@ fn it_has_the_same_mark_at_a_question_as_at_its_prompt_and_another_while_it_work
     stage.tell("@@ tool Bash {\"command\":\"sh -c 'touch made-by-bash'\"}\n@@ say made");
     stage.in_phase(SUPERVISOR, Phase::Asking);
     titled(&stage, &supervisor, true);
-    stage.answer(&supervisor, "Do you want to proceed?", "1");
+    stage.answer(&supervisor, "Do you want to proceed?", "Enter");
     stage.in_phase(SUPERVISOR, Phase::Idle);
 }
 

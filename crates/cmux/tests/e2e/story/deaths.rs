@@ -4,6 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use cmux_testkit::dice::Dice;
+use cmux_testkit::model::Visit;
 use cmux_testkit::model::asked::Asked;
 use cmux_wire::event::Event;
 use cmux_wire::message::Message;
@@ -36,9 +37,9 @@ pub(crate) fn resumes(part: &Part) {
     shown(&stage, part.kind(), Shown::Resume);
 }
 
-/// Killed before its model answers, it reads what it was given once in the end. It is called delivered by then only
-/// if it is where its next life goes on from: in its transcript, or taken by its API. That its hook has claimed it
-/// is not enough.
+/// Killed before its model answers, it reads what it was given once in the end. It is not called delivered by then:
+/// that its hook has claimed it, and that it is in its transcript, is not enough. What an API has taken is in the
+/// session that its next life goes on with.
 pub(crate) fn before_answer(part: &Part) {
     let (stage, _) = part.supervised();
     let warm = stage.tell("Hello.");
@@ -51,17 +52,29 @@ pub(crate) fn before_answer(part: &Part) {
     stage.model.release("answer");
     let (first, second) = (stage.delivered(&first), stage.tell("And this."));
     check_heard(&stage, &[&warm, &first, &second]);
+    check_not_asked_again(&stage, &first);
     let events = stage.post.world.events();
     let exited = events.iter().position(|it| it.kind == "agent.exited").unwrap();
     let is_delivered =
         |it: &&Event| it.kind == "message.delivered" && it.data["message"] == first.id.as_str();
-    if let Some(early) = events[..exited].iter().find(is_delivered) {
-        let kept = match part.confirms {
-            Confirms::Hook(_) => "transcript",
-            Confirms::Api => "answer",
-        };
-        assert_eq!(early.data["evidence"], kept, "{}", stage.post.told());
+    let early = events[..exited].iter().find(is_delivered).map(|it| &it.data["evidence"]);
+    match part.confirms {
+        Confirms::Hook(_) => assert_eq!(early, None, "{}", stage.post.told()),
+        Confirms::Api => assert!(early.is_none_or(|it| it == "answer"), "{early:?}"),
     }
+}
+
+/// Checks that a CLI that was killed over a message has not asked its model about it again by itself, but only as often
+/// as it was given to it: as the page of compatibility tells, its model reads it with what is said next.
+#[track_caller]
+pub(crate) fn check_not_asked_again(stage: &Stage, message: &Message) {
+    let is_about = |it: &&Visit| {
+        let prompt = it.asked.prompt();
+        it.is_main() && prompt.is_some_and(|(_, text)| text.contains(&message.id))
+    };
+    let asked = stage.model.look(|visits| visits.iter().filter(is_about).count());
+    let given = usize::try_from(message.attempts).unwrap();
+    assert!((1..=given).contains(&asked), "asked {asked} times, given {given} times");
 }
 
 /// The daemon is killed again and again while messages are typed and read: each is read once, in order.

@@ -111,11 +111,11 @@ pub(crate) fn arrives_behind_a_spoilt_screen(part: &Part) {
     check_heard(&stage, &[&message]);
 }
 
-/// Checks that a message was given once, that the CLI itself has confirmed it, and then that it was used.
+/// Checks that the CLI itself has confirmed a message, and then that it was used. A slow one may have had to be given
+/// it more than once.
 #[track_caller]
 fn check_confirmed(part: &Part, stage: &Stage, message: &Message) {
-    let (state, attempts) = (message.state, message.attempts);
-    assert_eq!((state, attempts), (MessageState::Delivered, 1), "{}", stage.post.told());
+    assert_eq!(message.state, MessageState::Delivered, "{}", stage.post.told());
     let evidence = message.evidence.as_deref().unwrap_or_default();
     let events = stage.post.world.events();
     let is_delivered =

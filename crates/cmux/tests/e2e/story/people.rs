@@ -3,7 +3,7 @@
 use cmux_testkit::person::Person;
 use cmux_wire::agent::Agent;
 
-use super::{Confirms, Part, heard};
+use super::{Confirms, Part, asked, check_heard, heard, left};
 use crate::proof::{Shown, shown};
 use crate::stage::{SUPERVISOR, Stage};
 
@@ -15,7 +15,7 @@ pub(crate) fn draft_survives(part: &Part) {
     let (stage, supervisor) = part.supervised();
     let person = sit_down(&stage, &supervisor);
     person.types(DRAFT);
-    stage.eventually("it is typed", || stage.screen(SUPERVISOR).contains(DRAFT).then_some(()));
+    stage.eventually(DRAFT, || stage.screen(SUPERVISOR).contains(DRAFT).then_some(()));
     let message = stage.post.send(SUPERVISOR, "A message from elsewhere.");
     match part.confirms {
         Confirms::Hook(_) => {
@@ -29,7 +29,7 @@ pub(crate) fn draft_survives(part: &Part) {
         }
     }
     assert!(stage.screen(SUPERVISOR).contains(DRAFT), "{}", stage.screen(SUPERVISOR));
-    person.presses("Enter");
+    stage.submit_as(&person, &supervisor, DRAFT);
     let message = stage.delivered(&message);
     let told =
         stage.eventually("both are read", || Some(heard(&stage)).filter(|told| told.len() > 1));
@@ -37,6 +37,30 @@ pub(crate) fn draft_survives(part: &Part) {
     assert_eq!(theirs.iter().map(|it| it.trim()).collect::<Vec<_>>(), [DRAFT]);
     stage.post.check_read(&ours, &[&message]);
     shown(&stage, part.kind(), Shown::Draft);
+}
+
+/// What a person takes back before the model answers is read once in the end.
+pub(crate) fn taken_back(part: &Part) {
+    let (stage, supervisor) = part.supervised();
+    let warm = stage.tell("Hello.");
+    heard(&stage);
+    let person = sit_down(&stage, &supervisor);
+    let first = stage.post.send(SUPERVISOR, "@@ say read\n@= hold=answer");
+    asked(&stage);
+    person.presses("Escape");
+    left(&stage);
+    stage.model.release("answer");
+    let (first, second) = (stage.delivered(&first), stage.tell("And this."));
+    check_heard(&stage, &[&warm, &first, &second]);
+}
+
+/// What the model refuses to answer is read once in the end, whether it stays in the conversation or has to be given
+/// to it again.
+pub(crate) fn refused(part: &Part) {
+    let (stage, _) = part.supervised();
+    let first = stage.tell("@@ fail 400\n@= times=1");
+    let second = stage.tell("And this.");
+    check_heard(&stage, &[&first, &second]);
 }
 
 /// Has a person look at an agent's pane.

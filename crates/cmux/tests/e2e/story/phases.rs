@@ -1,6 +1,7 @@
 //! Its phases follow what really happens, and `cmux agent why` says by what.
 
 use cmux_wire::agent::Phase;
+use cmux_wire::message::MessageState;
 
 use super::rules::know;
 use super::{Part, asked};
@@ -23,7 +24,8 @@ pub(crate) fn busy_and_idle(part: &Part) {
     stage.delivered(&message);
 }
 
-/// It asks at a real dialog, nothing is typed into that, and it goes on when it is answered.
+/// It asks at a real dialog, or at several one after the other, nothing is given to it meanwhile, and it goes on when
+/// they are answered.
 pub(crate) fn asks(part: &Part) {
     let (stage, supervisor) = part.supervised();
     let made = stage.post.world.home.folder("elsewhere").join("made");
@@ -34,11 +36,18 @@ pub(crate) fn asks(part: &Part) {
     let next = stage.post.send(SUPERVISOR, "Go on.");
     stage.post.wait_until(&next, "held", |it| it.waiting_for.as_deref() == Some("asking"));
     assert!(!made.exists());
-    let (words, key) = part.question;
-    // It is known that it asks before that is drawn.
-    stage.eventually(words, || stage.screen(SUPERVISOR).contains(words).then_some(()));
-    know(&stage, &supervisor, "asking");
-    stage.answer_until("it is made", || made.exists(), &supervisor, words, key);
+    for (words, screen) in part.questions {
+        // It is known that it asks before that is drawn.
+        stage.eventually(words, || stage.screen(SUPERVISOR).contains(words).then_some(()));
+        stage.in_phase(SUPERVISOR, Phase::Asking);
+        know(&stage, &supervisor, screen);
+        let waits = stage.post.message(&next.id);
+        assert_eq!(waits.state, MessageState::Queued, "{}", stage.post.told());
+        assert!(!made.exists(), "nobody has said yes to {words}");
+        // Yes is marked. At a prompt that has come meanwhile, this key does nothing.
+        stage.answer(&supervisor, words, "Enter");
+    }
+    stage.eventually("it is made", || made.exists().then_some(()));
     stage.delivered(&next);
     let hooks: Vec<(&str, &str)> = part.hooks.iter().map(|name| (*name, *name)).collect();
     record::hooks(&stage, part.kind(), &hooks);

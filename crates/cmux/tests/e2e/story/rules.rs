@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use cmux_core::screen::prompt::Composer;
 use cmux_core::screen::{Screen, Seen};
 use cmux_core::time::Timestamp;
 use cmux_drivers::kinds::Kinds;
 use cmux_drivers::manifest::Manifest;
-use cmux_wire::agent::Agent;
+use cmux_wire::agent::{Agent, Phase};
 use cmux_wire::why::{Saying, Why};
 
 use crate::proof::version;
@@ -58,6 +59,7 @@ const KNOWN: &[Known] = &[
     ("opencode", "draft", &["footer"]),
     ("opencode", "busy", &["interrupt-hint"]),
     ("opencode", "asking", &["permission"]),
+    ("opencode", "asking-folder", &["permission"]),
     ("opencode", "asking-question", &["question"]),
     ("opencode", "limited", &["retrying"]),
 ];
@@ -105,6 +107,39 @@ pub(crate) fn seen(stage: &Stage, agent: &Agent, screen: &str) -> Shown {
             ),
         }
     })
+}
+
+/// Returns which rules do not fit what an agent shows that would know it in this phase, for whoever waits in vain.
+pub(crate) fn missed(stage: &Stage, name: &str, phase: Phase) -> String {
+    let agent = stage.post.world.agent(name);
+    let (Some(manifest), Some(_)) = (manifests().remove(&agent.kind), &agent.pane) else {
+        return String::new();
+    };
+    let shown = record::shown(stage, &agent).screen();
+    let lines = of_phase(&agent.kind, phase).map(|(_, screen, rules)| {
+        match unfit(&manifest, &shown, rules).as_slice() {
+            [] => format!("what is shown fits {screen}\n"),
+            missed => format!("the rules {missed:?} do not know what is shown as {screen}\n"),
+        }
+    });
+    let lines: String = lines.collect();
+    format!("of {} in {}:\n{lines}", agent.kind, version(stage, &agent.kind).trim())
+}
+
+/// Returns what is known of a kind in a phase.
+fn of_phase(kind: &str, phase: Phase) -> impl Iterator<Item = &'static Known> {
+    let phase = serde_json::to_value(phase).unwrap().as_str().unwrap().to_owned();
+    let is_it = move |screen: &str| screen.split('-').next() == Some(phase.as_str());
+    KNOWN.iter().filter(move |(of, screen, _)| *of == kind && is_it(screen))
+}
+
+/// Returns what is at an agent's prompt, if anything is.
+pub(crate) fn composer(stage: &Stage, agent: &Agent) -> Option<String> {
+    let shown = record::shown(stage, agent).screen();
+    match manifests()[&agent.kind].eyes.look(&shown, Timestamp(0), 0).composer {
+        Composer::Absent | Composer::Empty => None,
+        Composer::Holds(text) => Some(text),
+    }
 }
 
 /// Returns what a screen is taken for, as the names of screens begin.
@@ -161,5 +196,21 @@ fn every_rule_is_tried_or_knows_what_cannot_be_brought_about() {
         for rule in known {
             assert!(rules.contains(&rule), "{kind} has no rule {rule}");
         }
+    }
+}
+
+#[test]
+fn a_rule_that_does_not_fit_any_more_is_named() {
+    let manifest = &manifests()["codex"];
+    for (screen, phase, replaced, expected) in [
+        ("idle", Phase::Idle, ("", ""), &[][..]),
+        ("idle", Phase::Idle, ("default · /srv", "default — /srv"), &["footer"]),
+        ("asking", Phase::Asking, ("", ""), &[]),
+        ("asking", Phase::Asking, ("Yes, proceed (y)", "Go ahead (y)"), &["permission"]),
+    ] {
+        let shown = record::recorded("codex", screen, |text| text.replace(replaced.0, replaced.1));
+        let known: Vec<_> = of_phase("codex", phase).collect();
+        let [(_, name, rules)] = known.as_slice() else { panic!("{known:?}") };
+        assert_eq!((*name, unfit(manifest, &shown, rules)), (screen, expected.to_vec()));
     }
 }

@@ -3,6 +3,8 @@
 use std::fs;
 
 use cmux_wire::agent::{Agent, Phase};
+use cmux_wire::message::MessageState;
+use cmux_wire::why::{Saying, Why};
 use serde_json::json;
 
 use super::Part;
@@ -28,12 +30,35 @@ pub(crate) fn paste(stage: &Stage, agent: &Agent, text: &str) {
     world.at_tmux(&["paste-buffer", "-p", "-r", "-d", "-b", "draft", "-t", pane]);
 }
 
-/// A question of its model's is known, and nothing is typed into it.
-pub(crate) fn question(part: &Part, prompt: &str) {
-    let (stage, supervisor) = part.supervised();
+/// A question of its model's is known, by a daemon that comes later, too, and nothing is given to it until it is
+/// answered with this key, which it says `words` about.
+pub(crate) fn question(part: &Part, prompt: &str, (words, key): (&str, &str)) {
+    let (mut stage, supervisor) = part.supervised();
     stage.tell(prompt);
     stage.in_phase(SUPERVISOR, Phase::Asking);
     know(&stage, &supervisor, "asking-question");
+    let next = stage.post.send(SUPERVISOR, "Go on.");
+    let said_before = said(&stage, part).unwrap().at;
+    stage.post.world.reborn();
+    // It has heard of no question, and is told of it all the same before it believes anything.
+    let told = stage.eventually("it is told anew how it is", || {
+        said(&stage, part).filter(|it| it.at > said_before && it.says != "unknown")
+    });
+    assert_eq!(told.says, "asking: question");
+    stage.explained(SUPERVISOR, Phase::Asking, part.witnesses);
+    let next = stage.post.message(&next.id);
+    assert_eq!(next.state, MessageState::Queued, "{}", stage.post.told());
+    stage.answer(&supervisor, words, key);
+    stage.delivered(&next);
+    let phases = stage.post.world.events_of("agent.phase");
+    let asked = phases.iter().filter(|it| it.data["to"] == "asking").count();
+    assert_eq!(asked, 1, "it was thought to have gone on: {phases:?}");
+}
+
+/// Returns what the one whom cmux believes first says of the supervisor, if it has said anything.
+fn said(stage: &Stage, part: &Part) -> Option<Saying> {
+    let why: Why = serde_json::from_value(stage.told(&["agent", "why", SUPERVISOR])).unwrap();
+    why.sayings.into_iter().find(|it| it.witness == part.witnesses[0])
 }
 
 /// Launches an agent whose start is held up by a dialog that cmux may not answer, and waits until that is known.

@@ -10,7 +10,7 @@ use cmux_wire::turn::Turn;
 use cmux_wire::usage::{Dollars, Usage as Used};
 
 use super::{Part, heard};
-use crate::proof::{Shown, lacks, shown};
+use crate::proof::{Shown, shown};
 use crate::stage::{SUPERVISOR, Stage};
 use crate::world::kill;
 
@@ -53,17 +53,6 @@ pub(crate) fn counted(part: &Part) {
     shown(&stage, part.kind(), Shown::Usage);
 }
 
-/// Of what it used nothing is known, though its model told it.
-pub(crate) fn uncounted(part: &Part) {
-    let (stage, _) = part.supervised();
-    stage.tell("@@ say this\n@= in=1000 out=50");
-    stage.tell("@@ say that\n@= in=1000 out=50");
-    heard(&stage);
-    let used = stage.post.world.agent(SUPERVISOR).usage;
-    assert_eq!((used.input_tokens, used.output_tokens), (0, 0));
-    lacks(&stage, part.kind(), Shown::Usage);
-}
-
 /// Has the daemon know what tokens cost.
 #[track_caller]
 pub(crate) fn priced(stage: &mut Stage) {
@@ -100,10 +89,13 @@ pub(crate) fn check(stage: &Stage, known: &[Took], counts: fn(&Visit) -> bool) -
             let all = known.iter().fold(sum(&others), |all, (_, took)| all.plus(sum(took)));
             let agent = stage.post.world.agent(SUPERVISOR);
             let of: Vec<(String, Used)> = turns(stage).iter().filter_map(of_message).collect();
-            let is_each = known.len() == of.len()
-                && known.iter().zip(&further).zip(&of).all(|((took, further), of)| {
-                    took.0.id == of.0 && may_take(&took.1, *further).any(|it| it == of.1)
-                });
+            // Without hooks, nobody tells of turns.
+            let has_turns = !stage.post.world.events_of("hook.received").is_empty();
+            let is_each = !has_turns
+                || known.len() == of.len()
+                    && known.iter().zip(&further).zip(&of).all(|((took, further), of)| {
+                        took.0.id == of.0 && may_take(&took.1, *further).any(|it| it == of.1)
+                    });
             let is_so = agent.usage == all && is_each;
             found = Some((agent.usage, all, of));
             is_so.then_some(agent)
