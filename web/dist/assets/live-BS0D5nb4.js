@@ -1,1 +1,0 @@
-import{a as e,n as t}from"./jsx-runtime-Wy9s6hX0.js";var n=e(t(),1),r={is:`starting`},i=new Set;function a(){return r}function o(e){if(r.is!==`signed-out`&&(e.is!==r.is||e.is===`reconnecting`)){r=e;for(let e of i)e()}}function s(e){return i.add(e),()=>i.delete(e)}function c(){return(0,n.useSyncExternalStore)(s,a)}export{o as n,c as r,a as t};

@@ -1,0 +1,1 @@
+import{a as e,n as t}from"./jsx-runtime-Wy9s6hX0.js";var n=e(t(),1);function r({as:e,...t}){return(0,n.createElement)(e,{tabIndex:0,...t})}export{r as t};
