@@ -133,9 +133,9 @@ test("what an agent does now is stopped by a button and from its menu", async ({
     await house.send("api", "think about it", "--wait=60");
     await page.getByText("Busy", { exact: true }).waitFor();
     await interrupt();
-    await page.getByText("api is interrupted").waitFor();
+    await page.getByText("api is being interrupted").waitFor();
     await house.until("api", ({ phase }) => phase === "idle");
     await page.getByText("Idle", { exact: true }).waitFor();
-    await page.getByText("api is interrupted").waitFor({ state: "detached" });
+    await page.getByText("api is being interrupted").waitFor({ state: "detached" });
   }
 });

@@ -57,7 +57,7 @@ pub enum ClientError {
     /// Nobody listens at the socket.
     #[error("no daemon is running")]
     NoDaemon,
-    /// The socket is there, and cannot be connected to.
+    /// The socket is there, and whoever asks may not connect to it.
     #[error("the daemon cannot be reached: {0}")]
     Unreachable(String),
     /// It refused, and said why.
@@ -337,10 +337,14 @@ impl Client {
 
     async fn connect(&self) -> Result<UnixStream, ClientError> {
         UnixStream::connect(&self.socket).await.map_err(|error| {
+            let told = || format!("{}: {error}", self.socket.display());
             if is_absent(error.kind()) {
                 ClientError::NoDaemon
+            } else if error.kind() == io::ErrorKind::PermissionDenied {
+                ClientError::Unreachable(told())
             } else {
-                ClientError::Unreachable(format!("{}: {error}", self.socket.display()))
+                // It goes away just now, or has too much to do.
+                ClientError::Broken(told())
             }
         })
     }

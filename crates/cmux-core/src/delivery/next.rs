@@ -275,7 +275,8 @@ impl Typing {
         if let Some(waiting) = withheld(look) {
             return Step::Wait(waiting);
         }
-        let is_out = look.presses > 0 || delivery.state == DeliveryState::Submitted;
+        // What whoever was at it before has told tmux to press may come only now.
+        let is_out = look.presses > 0 || delivery.may_be_out();
         if delivery.state != DeliveryState::Typing && !(is_out && pace.is_once()) {
             return Step::Tell(Sighted::Typing);
         }

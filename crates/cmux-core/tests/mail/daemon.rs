@@ -22,6 +22,7 @@ impl World {
         self.worker = Worker::default();
         self.told = None;
         self.is_watching = false;
+        self.launching = None;
         self.forget_wake();
         self.inside(0, Inside::Turn { heard: Heard::Started, tick: None });
         self.inside(60, Inside::Survey);
@@ -68,6 +69,9 @@ impl World {
             let turn = self.store.turn(heard, self.now, dice);
             delivery = turn.delivery;
             for action in turn.actions {
+                if let Action::LaunchAgent { run, .. } = &action {
+                    self.launching = Some(*run);
+                }
                 let delay = self.dice.between(1, 5);
                 self.inside(delay, Inside::Act(action));
             }
@@ -104,10 +108,13 @@ impl World {
     }
 
     fn launch(&mut self, run: RunId) {
+        self.launching = None;
         if run == self.cli.run {
             return;
         }
-        assert!(!self.cli.is_alive, "two lives at once");
+        if self.cli.is_alive {
+            return self.broken("two lives at once");
+        }
         self.trace(|_| format!("cli starts as {run}"));
         let before = std::mem::replace(&mut self.cli, Cli::new(run, self.now));
         self.past.push(before);
@@ -163,6 +170,8 @@ impl World {
                 self.tell_agent(run, Sighting::Launched { place, process });
             }
             (true, false) => {}
+            // Whoever is about to launch it tells what came of that.
+            (false, true) if self.launching == Some(run) => {}
             (false, _) => self.tell_agent(run, Sighting::NotLaunched { why: "gone".to_owned() }),
         }
     }

@@ -178,6 +178,8 @@ pub(crate) struct World {
     pub(crate) worker: Worker,
     pub(crate) told: Option<Doing>,
     pub(crate) is_watching: bool,
+    /// The life that the daemon is about to launch.
+    pub(crate) launching: Option<RunId>,
     /// Until when the pane's lock is that of somebody who interrupts the agent, or has died.
     pub(crate) locked_until: Timestamp,
     /// The last message of each sender that was read.
@@ -231,6 +233,7 @@ impl World {
             worker: Worker::default(),
             told: None,
             is_watching: false,
+            launching: None,
             locked_until: now,
             order: BTreeMap::new(),
             kind,

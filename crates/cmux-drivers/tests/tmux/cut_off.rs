@@ -18,7 +18,7 @@ const COMMANDS: usize = 12;
 #[test]
 fn a_connection_cut_at_any_command_gives_no_wrong_answer() {
     let world = World::new();
-    let mut made = 0;
+    let (mut made, mut lost) = (0, 0);
     for cut in 0..COMMANDS {
         let control = world.control();
         let before = world.survey(&control).len();
@@ -47,10 +47,12 @@ fn a_connection_cut_at_any_command_gives_no_wrong_answer() {
         // Whoever looks again sees what came of it.
         let panes = world.survey(&world.control()).len();
         assert!((before + done..=before + done + unknown).contains(&panes), "{cut}: {panes}");
-        assert!(done >= cut && unknown > 0, "{cut}: {done}, {unknown}");
+        assert!(done >= cut, "{cut}: {done}, {unknown}");
         made += done;
+        lost += unknown;
     }
-    assert!(made >= COMMANDS * (COMMANDS - 1) / 2);
+    // The server may hear what was written before it hears that the client is gone.
+    assert!(made >= COMMANDS * (COMMANDS - 1) / 2 && lost >= COMMANDS, "{made}, {lost}");
 }
 
 #[test]

@@ -309,7 +309,7 @@ fn what_keeps_mail_from_an_agent_is_known_until_it_does_something_else() {
         assert_eq!(agents::held(store.view(), idle.id).unwrap(), Some(waiting));
     }
     turn(&mut store, |tx| agents::save(tx, &idle));
-    assert_eq!(agents::held(store.view(), idle.id).unwrap(), Some(Waiting::Tmux));
+    assert_eq!(agents::held(store.view(), idle.id).unwrap(), Waiting::ALL.last().copied());
     let busy = cmux_core::agent::Agent { phase: Phase::Busy, ..idle.clone() };
     for other in [busy, idle.launching(run(2), LATER, NOW)] {
         turn(&mut store, |tx| {

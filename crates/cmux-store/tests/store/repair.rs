@@ -298,13 +298,13 @@ fn a_damaged_store_of_a_later_cmux_is_left_for_that_one_to_mend() {
     world.tamper(
         "ALTER TABLE projects ADD COLUMN colour TEXT NOT NULL DEFAULT 'red';
          ALTER TABLE events ADD COLUMN weight INTEGER;
-         CREATE TABLE tasks (id TEXT) STRICT; PRAGMA user_version = 10;
+         CREATE TABLE tasks (id TEXT) STRICT; PRAGMA user_version = 11;
          UPDATE events SET v = 9 WHERE id = 7",
     );
     let bytes = fs::read(world.path()).unwrap();
     repair::mark(&world.path(), "x").unwrap();
     let refused = world.open_at(2, LATER).unwrap_err();
-    assert!(matches!(refused, StoreError::TooNew { needed: 10, .. }), "{refused}");
+    assert!(matches!(refused, StoreError::TooNew { needed: 11, .. }), "{refused}");
     check_bytes(&world.path(), &bytes);
 }
 
@@ -336,7 +336,7 @@ fn what_a_later_cmux_waits_for_is_left_alone() {
 fn a_store_of_a_later_cmux_is_refused_and_not_touched() {
     for marked in [false, true] {
         let world = World::with(&filled(200, 5));
-        world.tamper("UPDATE schema SET oldest_reader = 10; PRAGMA user_version = 10");
+        world.tamper("UPDATE schema SET oldest_reader = 11; PRAGMA user_version = 11");
         let bytes = fs::read(world.path()).unwrap();
         if marked {
             repair::mark(&world.path(), "x").unwrap();
@@ -347,7 +347,7 @@ fn a_store_of_a_later_cmux_is_refused_and_not_touched() {
             cmux_store::Reader::open(&world.path()).map(drop).unwrap_err(),
         ] {
             assert!(
-                matches!(refused, StoreError::TooNew { needed: 10, known: 9, .. }),
+                matches!(refused, StoreError::TooNew { needed: 11, known: 10, .. }),
                 "{refused}"
             );
             assert!(refused.to_string().contains("was written by a later cmux"), "{refused}");

@@ -282,7 +282,7 @@ fn what_is_to_be_left_is_known_to_be_out_before_it_is() {
         (DeliveryState::Submitted, 1, Step::Press(2)),
         // Nobody knows whether the key is still on its way.
         (DeliveryState::InDoubt, 1, Step::Tell(Sighted::Submitted)),
-        (DeliveryState::InDoubt, 0, Step::Tell(Sighted::Typing)),
+        (DeliveryState::InDoubt, 0, Step::Tell(Sighted::Submitted)),
     ] {
         let (of, look) = (Delivery { state, ..delivery() }, Look { presses, ..ours.clone() });
         let mut typing = Typing::default();

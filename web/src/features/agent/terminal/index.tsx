@@ -38,10 +38,6 @@ export function TerminalPane({ agent, beside }: Props) {
     setTaken(isTaken);
     controls.current?.focus();
   };
-  const focus = (hasFocus: boolean) => {
-    setFocus(hasFocus);
-    if (!hasFocus) setRefused(false);
-  };
   const larger = (by: number) => setLetters((controls.current?.font() ?? FONT) + by);
   useAnswer(agent, state, () => take(true));
   useWays(agent, state, isTaken, take, larger);
@@ -57,7 +53,8 @@ export function TerminalPane({ agent, beside }: Props) {
         onTake={take}
         onLetters={larger}
       />
-      <div className="relative flex min-h-0 flex-1 flex-col">
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: nobody uses it; what is left is within it */}
+      <div className="relative flex min-h-0 flex-1 flex-col" onBlur={() => setRefused(false)}>
         <Loaded part={screen} name="The terminal" meanwhile={<Loading />}>
           {(Screen) => (
             <Screen
@@ -65,7 +62,7 @@ export function TerminalPane({ agent, beside }: Props) {
               isTaken={isTaken}
               onState={setState}
               onLeave={() => setTaken(false)}
-              onFocus={focus}
+              onFocus={setFocus}
               onRefused={() => setRefused(true)}
               onReady={(ready) => {
                 controls.current = ready;
