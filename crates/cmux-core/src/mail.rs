@@ -320,35 +320,26 @@ pub fn after(message: &Message, delivery: &Delivery, seen: &Sighted, now: Timest
 /// Returns a message as it is once its delivery is not read: taken back if that was wanted and is certain, else
 /// waiting again, unless it never will be read.
 fn unread(message: &Message, why: &Unused) -> Message {
-    let is_certain = matches!(why, Unused::RunOver | Unused::Recalled);
-    if let Some(recall) = message.recall.filter(|_| is_certain) {
-        let over = message.in_state(recall.state(), None);
-        return Message { recall: None, ..over };
-    }
-    if let Some(recall) = message.recall {
-        let why = match why {
-            Unused::Failed { why } => why.clone(),
-            Unused::PerhapsRead | Unused::RunOver | Unused::Recalled => {
-                let was = recall.state().name();
-                format!(
-                    "unconfirmed: it was {was} too late, and its reader ended, which may have read it"
-                )
-            }
-        };
-        return Message { recall: None, ..message.in_state(MessageState::Failed, Some(why)) };
-    }
-    match why {
-        Unused::Failed { why } => message.in_state(MessageState::Failed, Some(why.clone())),
-        Unused::RunOver | Unused::PerhapsRead if message.attempts >= ATTEMPTS_MAX => {
+    let (state, why) = match (why, message.recall) {
+        (Unused::Failed { why }, _) => (MessageState::Failed, Some(why.clone())),
+        (Unused::RunOver | Unused::Recalled, Some(recall)) => (recall.state(), None),
+        (Unused::PerhapsRead, Some(recall)) => {
+            let was = recall.state().name();
+            let why = format!(
+                "unconfirmed: it was {was} too late, and its reader ended, which may have read it"
+            );
+            (MessageState::Failed, Some(why))
+        }
+        (Unused::RunOver | Unused::PerhapsRead, None) if message.attempts >= ATTEMPTS_MAX => {
             let why = format!("it was typed {ATTEMPTS_MAX} times, and its reader ended each time");
-            message.in_state(MessageState::Failed, Some(why))
+            (MessageState::Failed, Some(why))
         }
-        Unused::RunOver | Unused::PerhapsRead => {
-            let why = "its reader ended before it was read".to_owned();
-            message.in_state(MessageState::Queued, Some(why))
+        (Unused::RunOver | Unused::PerhapsRead, None) => {
+            (MessageState::Queued, Some("its reader ended before it was read".to_owned()))
         }
-        Unused::Recalled => message.in_state(MessageState::Queued, None),
-    }
+        (Unused::Recalled, None) => (MessageState::Queued, None),
+    };
+    Message { recall: None, ..message.in_state(state, why) }
 }
 
 /// Returns a message as it is once it is typed for the first time in this delivery.
