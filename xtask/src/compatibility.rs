@@ -13,6 +13,12 @@ const FILE: &str = "docs/compatibility.md";
 /// Where the manifests are.
 const MANIFESTS: &str = "crates/cmux-drivers/agents";
 
+/// Where the screens are that tests of the kinds have recorded.
+const SCREENS: &str = "crates/cmux-drivers/tests/screens";
+
+/// How a screen begins that a test has recorded.
+const RECORDED: &str = "source: recorded";
+
 /// The kinds that are run, as `scripts/agents` calls them.
 pub(crate) const KINDS: [&str; 4] = ["claude", "codex", "gemini", "opencode"];
 
@@ -102,6 +108,7 @@ pub(crate) fn check(root: &Path) -> bool {
         Err(why) => return failed(&why),
     };
     let mut findings = findings(&rows);
+    findings.extend(unseen(&root.join(SCREENS), &records(root), &KINDS));
     if fs::read_to_string(root.join(FILE)).ok().as_deref() != Some(&page(&rows)) {
         findings
             .push(format!("{FILE} is not what the tests have shown: cargo xtask compatibility"));
@@ -112,7 +119,11 @@ pub(crate) fn check(root: &Path) -> bool {
 /// Returns whether all was shown of these kinds that is not said to be impossible.
 pub(crate) fn check_shown(root: &Path, kinds: &[&str]) -> bool {
     match kinds.iter().map(|kind| row(root, kind)).collect::<Result<Vec<Row>, String>>() {
-        Ok(rows) => told(&findings(&rows)),
+        Ok(rows) => {
+            let mut findings = findings(&rows);
+            findings.extend(unseen(&root.join(SCREENS), &records(root), kinds));
+            told(&findings)
+        }
         Err(why) => failed(&why),
     }
 }
@@ -260,6 +271,24 @@ fn findings(rows: &[Row]) -> Vec<String> {
     findings
 }
 
+/// Returns which recorded screens of these kinds no test has seen again: the rules that know them were not tried.
+fn unseen(screens: &Path, records: &Path, kinds: &[&str]) -> Vec<String> {
+    let mut findings = Vec::new();
+    for kind in kinds {
+        for entry in fs::read_dir(screens.join(kind)).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            let is_seen = records.join(format!("{kind}-screen-{name}")).exists();
+            if text.starts_with(RECORDED) && !is_seen {
+                findings.push(format!("no test has seen the screen {name} of {kind}"));
+            }
+        }
+    }
+    findings.sort();
+    findings
+}
+
 const NOT_SHOWN: &str = "not shown";
 const NOT_TESTED: &str = "not tested";
 const UNCONFIRMED: &str = "works without confirmation";
@@ -390,6 +419,22 @@ mod tests {
             page(&rows),
             "run `make e2e`, then `cargo xtask compatibility`; what a CLI lacks is said in its manifest, too"
         );
+    }
+
+    #[test]
+    fn a_recorded_screen_that_nobody_has_seen_again_is_found_and_a_drawn_one_is_not() {
+        let root = tempfile::tempdir().unwrap();
+        let (screens, records) = (root.path().join("screens"), root.path().join("records"));
+        fs::create_dir_all(screens.join("some")).unwrap();
+        fs::create_dir(&records).unwrap();
+        for (name, source) in [("idle", "recorded"), ("busy", "recorded"), ("near-idle", "drawn")] {
+            let file = screens.join("some").join(format!("{name}.txt"));
+            fs::write(file, format!("source: {source}\n")).unwrap();
+        }
+        fs::write(records.join("some-screen-idle"), "").unwrap();
+        let missed = ["no test has seen the screen busy of some"];
+        assert_eq!(unseen(&screens, &records, &["some"]), missed);
+        assert_eq!(unseen(&screens, &records, &["other"]), [""; 0]);
     }
 
     #[test]

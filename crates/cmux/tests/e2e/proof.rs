@@ -44,8 +44,9 @@ pub(crate) fn shown(stage: &Stage, kind: &str, what: Shown) {
     note(stage, kind, what.name());
 }
 
+/// Notes something of a kind by this name, in the version that it tells of itself.
 #[track_caller]
-fn note(stage: &Stage, kind: &str, name: &str) {
+pub(crate) fn note(stage: &Stage, kind: &str, name: &str) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("e2e");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join(format!("{kind}-{name}")), version(stage, kind)).unwrap();
