@@ -204,7 +204,12 @@ impl Stage {
     /// Presses a key because of something that is to be seen, until it is not any more. What is drawn does not yet
     /// take keys, so that it may have to be pressed again.
     #[track_caller]
-    fn press_until_gone(&self, what: &str, is_there: impl Fn() -> bool, press: impl Fn()) {
+    pub(crate) fn press_until_gone(
+        &self,
+        what: &str,
+        is_there: impl Fn() -> bool,
+        press: impl Fn(),
+    ) {
         press();
         let (mut pressed, mut gone) = (Instant::now(), None);
         self.eventually(what, || {

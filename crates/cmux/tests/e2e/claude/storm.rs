@@ -1,5 +1,7 @@
 //! The daemon is killed all the time, in the middle of real turns.
 
+use std::collections::BTreeMap;
+
 use cmux_testkit::dice::Dice;
 use cmux_testkit::model::{Model, Outcome, Visit};
 use cmux_wire::agent::Phase;
@@ -9,8 +11,15 @@ use super::supervised;
 use crate::kills::{Storm, check};
 use crate::stage::Stage;
 
+/// What is sent, by how many, and how often the daemon is killed meanwhile.
+const STORM: Storm = Storm { messages: 50, senders: 3, kills: 120, body };
+
 /// How many kills have to come in the middle of a turn of one of the agents.
 const STRUCK_MIN: u64 = 100;
+
+/// How many kills a turn waits for before its model answers, so that a slow machine kills in as many turns as a
+/// fast one.
+const STRUCK_EACH: u64 = 4;
 
 #[test]
 fn fifty_messages_under_a_hundred_kills_are_each_read_once_and_in_order() {
@@ -24,15 +33,27 @@ fn fifty_messages_under_a_hundred_kills_are_each_read_once_and_in_order() {
     for name in &names {
         stage.in_phase(name, Phase::Idle);
     }
-    let storm = Storm { messages: 50, senders: 3, kills: 120, body };
-    let mut struck = 0;
-    let sent = storm.rage(&mut stage.post, &mut dice, &names, |kill| {
+    let (mut kills, mut struck) = (0, 0);
+    let mut strikes = BTreeMap::new();
+    let sent = STORM.rage(&mut stage.post, &mut dice, &names, |kill| {
         let before = turns(&stage.model);
         kill();
-        let still = turns(&stage.model);
-        struck += u64::from(before.iter().any(|turn| still.contains(turn)));
+        kills += 1;
+        let mut still = turns(&stage.model);
+        still.retain(|turn| before.contains(turn));
+        struck += u64::from(!still.is_empty());
+        for turn in still {
+            let count: &mut u64 = strikes.entry(turn).or_default();
+            *count += 1;
+            if *count == STRUCK_EACH {
+                answer(&stage.model, turn);
+            }
+        }
+        if kills == STORM.kills {
+            answer_all(&stage.model);
+        }
     });
-    assert!(struck >= STRUCK_MIN, "{struck} of {} kills came in the middle of a turn", storm.kills);
+    assert!(struck >= STRUCK_MIN, "{struck} of {kills} kills came in the middle of a turn");
     for name in &names {
         stage.in_phase(name, Phase::Idle);
     }
@@ -52,6 +73,28 @@ fn turns(model: &Model) -> Vec<usize> {
     let is_one = |(_, it): &(usize, &Visit)| it.is_main() && it.outcome == Outcome::Underway;
     model
         .look(|visits| visits.iter().enumerate().filter(is_one).map(|(number, _)| number).collect())
+}
+
+/// Has the model go on with a turn that it holds back.
+fn answer(model: &Model, turn: usize) {
+    let prompt = model.look(|visits| visits[turn].asked.prompt().map(|(_, text)| text.to_owned()));
+    let prompt = prompt.unwrap_or_default();
+    prompt
+        .split_whitespace()
+        .filter_map(|it| it.strip_prefix("hold="))
+        .for_each(|it| model.release(it));
+}
+
+/// Has the model hold back nothing any more.
+fn answer_all(model: &Model) {
+    for sender in 0..STORM.senders {
+        (0..STORM.messages).for_each(|n| model.release(&held(&format!("{n} of {sender}"))));
+    }
+}
+
+/// Returns by which name the answer to a message is held back that only it says.
+fn held(own: &str) -> String {
+    own.replace(' ', "-")
 }
 
 /// Returns what an agent's model was asked, having seen that each request has what was in those before: nothing
@@ -84,5 +127,6 @@ fn body(dice: &mut Dice, own: &str) -> String {
     // Long enough for a daemon to begin and be killed meanwhile, on a slow machine, too.
     let stream = format!("{}.{}", 3 + dice.below(4), dice.below(10));
     let answer = format!("I heard of {own}. {}", "And I go on. ".repeat(20));
-    format!("{own}{more}\n{call}@@ say {answer}\n@= delay=0.{} stream={stream}", dice.below(10))
+    let held = held(own);
+    format!("{own}{more}\n{call}@@ say {answer}\n@= hold={held} stream={stream}")
 }

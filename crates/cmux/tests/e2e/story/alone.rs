@@ -15,10 +15,10 @@ use cmux_wire::agent::Phase;
 
 use crate::stage::{Cli, NOWHERE, SUPERVISOR, Stage, program};
 
-/// A program that has every connection of another noted, and of all that it starts. The other one has the place
+/// A program that has every connection of another noted and every file that it opens, and of all that it starts. The other one has the place
 /// in the process table that it would have had.
 const NOTING: &str = "#!/bin/sh\nexec strace -D -f -qq -e signal=none \
-    -e trace=bind,connect,getsockname,sendto,sendmsg,sendmmsg -o 'TRACE' 'PROGRAM' \"$@\"\n";
+    -e trace=bind,connect,getsockname,openat,sendto,sendmsg,sendmmsg -o 'TRACE' 'PROGRAM' \"$@\"\n";
 
 /// Where everything is that a stranger has. Set while a test runs for them.
 const STRANGERS: &str = "E2E_STRANGERS";
@@ -124,10 +124,33 @@ fn speaks_to_its_model_alone(cli: &Cli, runs: fn(&str) -> String, wants: &[&str]
     let others: Vec<&str> =
         spoken.iter().filter(|(port, _)| !port.is_some_and(is_known)).map(|it| it.1).collect();
     assert!(others.is_empty(), "{others:#?}");
+    assert!(noted.contains("openat("), "nothing is noted of files");
+    let opened = opened_of_the_person(&noted);
+    assert!(opened.is_empty(), "it looks for what is the person's: {opened:#?}");
     assert_eq!(stage.model.strays(), [""; 0]);
     let wanted = gate.wanted.lock().unwrap();
     let unknown: Vec<&String> = wanted.iter().filter(|it| !wants.contains(&it.as_str())).collect();
     assert!(unknown.is_empty(), "it wants {unknown:?}");
+}
+
+/// Returns the lines about files in the home of whoever runs the tests, where no variable leads. What is built and
+/// installed in this checkout may be there, too.
+fn opened_of_the_person(noted: &str) -> Vec<&str> {
+    let Some(home) = home_by_the_system() else { return Vec::new() };
+    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let opened = |line: &str| PathBuf::from(line.split('"').nth(1).unwrap_or_default());
+    let is_theirs = |path: &Path| path.starts_with(&home) && !path.starts_with(&checkout);
+    let lines = noted.lines().filter(|line| line.contains("openat("));
+    lines.filter(|line| is_theirs(&opened(line))).collect()
+}
+
+/// Returns the home of whoever runs the tests as the system's list of users has it.
+fn home_by_the_system() -> Option<PathBuf> {
+    let users = fs::read_to_string("/etc/passwd").ok()?;
+    let uid = rustix::process::getuid().as_raw().to_string();
+    let fields = |line: &str| line.split(':').map(str::to_owned).collect::<Vec<String>>();
+    let mine = users.lines().map(fields).find(|fields| fields.get(2) == Some(&uid))?;
+    mine.get(5).filter(|home| home.len() > 1).map(PathBuf::from)
 }
 
 /// Returns the ports at the loopback in these calls of what was noted, with the lines. There is none in a line
