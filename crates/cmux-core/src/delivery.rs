@@ -11,6 +11,7 @@ mod next;
 mod offer;
 mod person;
 mod post;
+mod signs;
 mod text;
 
 pub use self::look::{Confirm, Holds, Look, Pace, Ticket, Traces};
@@ -18,6 +19,7 @@ pub use self::next::{PRESSES_MAX, Step, Typing};
 pub use self::offer::{Offer, Offering};
 pub use self::person::Person;
 pub use self::post::{ABSENT_AFTER, Came, Door, Listed, PostLook, PostStep, Posting};
+pub use self::signs::{Record, Signed, Signs};
 pub use self::text::{
     HEAD, Part, Said, begins_with, delivery_of, letters_of, messages_of, normal, print_of, text,
 };

@@ -22,6 +22,8 @@ pub struct Look {
     /// … and how often the prompt was emptied of it.
     pub empties: u32,
     pub holds: Holds,
+    /// Whether it is shown above a prompt that is empty, and nobody has touched a key since it was typed.
+    pub is_shown: bool,
     /// What its witnesses say that it does.
     pub doing: Option<Doing>,
     /// Whether a person has typed in the pane just now.

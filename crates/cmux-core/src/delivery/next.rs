@@ -11,6 +11,7 @@ use super::{
 };
 use crate::agent::Doing;
 use crate::mail::Waiting;
+use crate::message::Evidence;
 use crate::time::Timestamp;
 
 /// How long a text may take to be seen at the prompt once it was pasted, …
@@ -325,6 +326,10 @@ impl Typing {
         let is_blind = !pace.has_prompt && lasted(since, within);
         if !is_quiet && !is_blind {
             return Step::Pause(pause(since));
+        }
+        // Its turn was shorter than what lies between two looks.
+        if look.is_shown && look.presses > 0 && pace.confirm == Confirm::Sight {
+            return Step::Done(Sighted::Used(Evidence::Screen));
         }
         if look.presses > 0 && pace.is_once() {
             return unconfirmed();

@@ -63,6 +63,8 @@ pub(crate) struct View {
     pub(crate) made_at: Timestamp,
     pub(crate) prompt: Vec<Chunk>,
     pub(crate) doing: Doing,
+    /// What is shown above the prompt.
+    pub(crate) shown: Vec<DeliveryId>,
 }
 
 /// One life of the CLI.
@@ -83,6 +85,10 @@ pub(crate) struct Cli {
     pub(crate) views: VecDeque<View>,
     /// What was read, and from when on that can be seen.
     pub(crate) transcript: Vec<(Timestamp, Vec<Chunk>)>,
+    /// What was read in the turn that is under way.
+    pub(crate) read_in_turn: Option<DeliveryId>,
+    /// What was read in turns of whose end a hook has told.
+    pub(crate) answered: Vec<DeliveryId>,
     pub(crate) input_at: Timestamp,
     /// When it last put back itself what a person had submitted.
     pub(crate) returned_at: Timestamp,
@@ -92,7 +98,13 @@ pub(crate) struct Cli {
 
 impl Cli {
     pub(crate) fn new(run: RunId, now: Timestamp) -> Cli {
-        let view = View { at: now, made_at: now, prompt: Vec::new(), doing: Doing::AtPrompt };
+        let view = View {
+            at: now,
+            made_at: now,
+            prompt: Vec::new(),
+            doing: Doing::AtPrompt,
+            shown: Vec::new(),
+        };
         Cli {
             run,
             is_alive: true,
@@ -105,6 +117,8 @@ impl Cli {
             waits: VecDeque::new(),
             views: VecDeque::from([view]),
             transcript: Vec::new(),
+            read_in_turn: None,
+            answered: Vec::new(),
             input_at: now,
             returned_at: Timestamp(0),
             asked_to_end_at: None,
@@ -121,6 +135,10 @@ impl Cli {
             self.views.pop_front();
         }
         self.views[0].clone()
+    }
+
+    pub(crate) fn has_answered(&self, delivery: DeliveryId) -> bool {
+        self.answered.contains(&delivery)
     }
 
     /// Returns whether the delivery is in the conversation as far as can be seen, past `mark`.
@@ -232,6 +250,8 @@ impl World {
         }
         let back: Vec<Chunk> = self.cli.submitted.drain(..).flat_map(|it| it.content).collect();
         if back.is_empty() && self.cli.is_busy() {
+            // No hook tells of that.
+            self.cli.read_in_turn = None;
             self.cli.turns += 1;
             return;
         }
@@ -342,6 +362,10 @@ impl World {
         let Some(at) = self.cli.submitted.iter().position(|it| it.is_passed) else { return };
         let prompt = self.cli.submitted.remove(at).unwrap();
         self.was_read(&prompt);
+        self.cli.read_in_turn = match prompt.content.first() {
+            Some(Chunk::Mail(delivery)) if self.kind.has_hook => Some(*delivery),
+            Some(Chunk::Mail(_) | Chunk::Key(_)) | None => None,
+        };
         let lag = self.dice.time(100, 2500, 50);
         self.cli.transcript.push((self.now.max(Timestamp(self.now.0 + lag)), prompt.content));
         self.cli.turns += 1;
@@ -363,6 +387,9 @@ impl World {
             return self.in_loop(1000, Loop::TurnEnds { turn });
         }
         self.cli.turns += 1;
+        if !self.strikes(Fault::HookLost, |it| &mut it.kills_hook) {
+            self.cli.tell_answered();
+        }
         self.begins();
         self.draw();
     }
@@ -406,7 +433,8 @@ impl World {
         let at = self.now.0 + self.dice.between(0, late);
         let last = self.cli.views.back().map_or(0, |it| it.at.0);
         let (at, made_at) = (Timestamp(at.max(last)), self.now);
-        let view = View { at, made_at, prompt: self.cli.prompt.clone(), doing };
+        let (prompt, shown) = (self.cli.prompt.clone(), self.cli.shown(self.kind.shows_hooks));
+        let view = View { at, made_at, prompt, doing, shown };
         self.cli.views.push_back(view);
         self.note_soon();
     }

@@ -19,6 +19,7 @@ mod kernel;
 mod mistakes;
 mod people;
 mod rules;
+mod signs;
 mod tally;
 mod tmux;
 mod worker;

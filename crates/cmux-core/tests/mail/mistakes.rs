@@ -21,6 +21,8 @@ pub(crate) enum Mistake {
     PassesUnclaimed,
     /// What the hook has taken counts as read.
     TrustsClaims,
+    /// What the hook has taken counts as read as soon as its agent is seen at work.
+    TrustsWork,
     /// tmux does what it is sent, whatever has become of the pane, …
     TypesUnguarded,
     /// … or however late it is, …
@@ -61,6 +63,11 @@ fn a_hook_that_claims_nothing_is_found_out() {
 #[test]
 fn a_claim_that_counts_as_use_is_found_out() {
     check(Mistake::TrustsClaims, "it is told that something was read that was not");
+}
+
+#[test]
+fn work_that_counts_as_use_is_found_out() {
+    check(Mistake::TrustsWork, "it is told that something was read that was not");
 }
 
 #[test]

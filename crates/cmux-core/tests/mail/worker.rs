@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use cmux_core::agent::Doing;
 use cmux_core::delivery::{
-    Confirm, Delivery, DeliveryState, Holds, Look, Offer, Offering, Pace, Person, Sighted, Step,
-    Ticket, Typing,
+    Confirm, Delivery, DeliveryState, Holds, Look, Offer, Offering, Pace, Person, Sighted, Signed,
+    Step, Ticket, Typing,
 };
 use cmux_core::id::{DeliveryId, RunId};
-use cmux_core::message::Evidence;
 use cmux_core::plan::Action;
 use cmux_core::time::Timestamp;
 
@@ -42,6 +41,8 @@ pub(crate) struct Worker {
     on_its_way: Option<(&'static str, Timestamp)>,
     /// Whoever else types.
     person: Person,
+    /// What was seen of whether it was read.
+    pub(crate) signed: Signed,
 }
 
 /// What tmux tells of a pane at one moment. All else is looked at after it.
@@ -131,6 +132,7 @@ impl World {
         }
         let is_recalled = self.store.is_recalled(&delivery);
         self.worker.job = Job::Deliver { delivery, typing: Box::default(), is_recalled };
+        self.worker.signed = Signed::default();
         self.look_after(0);
     }
 
@@ -260,10 +262,11 @@ impl World {
             prompt if prompt.iter().all(is_ours) => Holds::Stale,
             _ => Holds::Other,
         };
-        let is_at_it = view.doing == Doing::Working && holds == Holds::Nothing && presses > 0;
+        let is_shown = delivery.is_some_and(|it| view.shown.contains(&it.id));
+        let is_alone = delivery.is_some_and(|it| key.is_none_or(|key| key < it.since));
         let doing = match is_near || self.cli.dialogs_near > 0 {
             true => Doing::Asking { what: String::new() },
-            false => view.doing,
+            false => view.doing.clone(),
         };
         let shown = Look {
             is_alive: true,
@@ -273,6 +276,7 @@ impl World {
             presses,
             empties,
             holds,
+            is_shown: is_shown && is_alone && presses > 0 && holds == Holds::Nothing,
             doing: (!is_blind).then_some(doing),
             is_person_here,
             is_scrolled,
@@ -284,19 +288,12 @@ impl World {
         let is_alive = || run == self.cli.run && self.cli.is_alive;
         let ticket = || Ok::<_, Infallible>(self.ticket_of(delivery));
         let Ok(look) = shown.seen_through(is_alive, ticket);
-        let is_told = self.kind.is_recorded || (is_at_it && look.is_alive);
-        let used = delivery.is_some_and(|it| is_told && self.has_used(it));
-        self.mistaken(Look { used: used.then_some(Evidence::Transcript), ..look })
+        let used = delivery.and_then(|it| self.used(it, &view, &look));
+        self.mistaken(Look { used, ..look })
     }
 
     fn ticket_of(&self, delivery: Option<&Delivery>) -> Ticket {
         delivery.map_or(Ticket::Absent, |it| self.claims.state(it.id))
-    }
-
-    fn has_used(&self, delivery: &Delivery) -> bool {
-        let mut lives = self.past.iter().chain([&self.cli]);
-        let cli = lives.find(|it| it.run == delivery.run);
-        cli.is_some_and(|it| it.has_used(delivery.id, delivery.mark, self.now))
     }
 
     fn offer(&mut self, offer: Offer, run: RunId, is_alive: bool, keys: u64) {

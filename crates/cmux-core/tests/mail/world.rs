@@ -206,7 +206,7 @@ impl World {
         let kind = Kind {
             has_hook,
             returns_blocked: dice.permille(700),
-            shows_hooks: dice.permille(500),
+            shows_hooks: dice.permille(500) && has_hook,
             passes_without_hook: dice.permille(500),
             is_repeated: dice.permille(500),
             is_recorded: has_hook || dice.permille(500),

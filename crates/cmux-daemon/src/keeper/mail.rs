@@ -38,7 +38,7 @@ use self::posting::Posts;
 use self::proof::Proof;
 pub(super) use self::proof::Whereabouts;
 pub(crate) use self::proof::transcript_of;
-pub(super) use self::sight::{Seen, second};
+pub(super) use self::sight::{Seen, answered, second};
 use self::steps::lay;
 use super::desk::Desk;
 use super::watch::Watch;

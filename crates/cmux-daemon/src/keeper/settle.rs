@@ -20,7 +20,7 @@ use tokio::task::spawn_blocking;
 use tracing::{debug, warn};
 
 use super::desk::Desk;
-use super::mail::{Ended, Whereabouts, put_away};
+use super::mail::{Ended, Whereabouts, answered, put_away};
 
 /// How long it is tried to find out whether a text was read that a hook had taken.
 const UNKNOWN_FOR: Duration = Duration::from_mins(5);
@@ -31,17 +31,21 @@ const STEPS_MAX: usize = 8;
 /// Finds out what became of `delivery`, and has that recorded. What fails is tried again when it is missed.
 pub(super) async fn settle(desk: &Desk, agent: &Agent, delivery: Delivery) {
     let whereabouts = whereabouts(desk, agent);
+    let is_answered = answered(agent.id, delivery.id, desk).await;
     let (claims, looked) = (desk.claims.clone(), delivery.clone());
     let now = desk.now();
     let found = spawn_blocking(move || {
         let told = whereabouts.and_then(|at| at.has(&looked));
         let is_taken = claims.state(looked.id)? == Ticket::Claimed;
         // What cannot be told now may be at the next try. Not for ever: others wait.
-        if told.is_none() && is_taken && now.since(looked.since) < UNKNOWN_FOR {
+        let used = match told {
+            Some(true) => Some(Evidence::Transcript),
+            Some(false) | None => (is_taken && is_answered).then_some(Evidence::Turn),
+        };
+        if (told, used) == (None, None) && is_taken && now.since(looked.since) < UNKNOWN_FOR {
             return Ok(None);
         }
-        let is_used = told == Some(true);
-        find_out(&claims, &looked, is_used.then_some(Evidence::Transcript), now)
+        find_out(&claims, &looked, used, now)
     });
     let seen = match found.await {
         Ok(Ok(Some(seen))) => seen,
@@ -189,6 +193,7 @@ const OVER: Look = Look {
     presses: 0,
     empties: 0,
     holds: Holds::Unknown,
+    is_shown: false,
     doing: None,
     is_person_here: false,
     is_scrolled: false,

@@ -1,7 +1,7 @@
 //! The agent's own program, and tmux, killed in the middle of a delivery.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cmux_testkit::dice::Dice;
 use cmux_wire::agent::Agent;
@@ -9,6 +9,9 @@ use cmux_wire::message::{Message, MessageState};
 
 use crate::post::Post;
 use crate::world::kill;
+
+/// For how long a hook holds a message back: for longer than whoever works usually takes to have read it.
+const HELD_FOR: Duration = Duration::from_secs(8);
 
 #[test]
 fn a_cli_killed_between_its_claim_and_its_use_has_it_read_once_by_the_next() {
@@ -28,6 +31,25 @@ fn a_cli_killed_between_its_claim_and_its_use_has_it_read_once_by_the_next() {
         }
         assert_ne!(post.world.agent("worker").run, before.run);
     }
+}
+
+/// A hook of the person's may take longer than cmux's own, and hold it back yet. The agent shows meanwhile that it is
+/// at work.
+#[test]
+fn a_cli_killed_while_a_slow_hook_holds_mail_back_has_it_read_once_by_the_next() {
+    let post = Post::new();
+    let before = post.faulty_once("worker", ("late-answer", "UserPromptSubmit:600000"));
+    let message = post.send("worker", "one");
+    post.wait(&message, MessageState::Claimed);
+    let claimed_at = Instant::now();
+    post.wait_until(&message, "held back for long", |now| {
+        assert_eq!(now.state, MessageState::Claimed, "nobody has read it");
+        claimed_at.elapsed() > HELD_FOR
+    });
+    kill(post.world.cli(before.pid.unwrap()));
+    read(&post, &before, &message);
+    post.check("worker", &[&message]);
+    assert_ne!(post.world.agent("worker").run, before.run);
 }
 
 #[test]

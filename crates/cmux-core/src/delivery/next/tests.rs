@@ -272,6 +272,29 @@ fn what_nobody_confirms_is_typed_again_or_left_as_the_person_says() {
 }
 
 #[test]
+fn what_stays_shown_above_an_empty_prompt_was_read_where_only_the_screen_tells() {
+    let of = Delivery { state: DeliveryState::Submitted, ..delivery() };
+    let shown = Look { is_shown: true, ..pressed() };
+    let read = Step::Done(Sighted::Used(Evidence::Screen));
+    for (confirm, look, expected) in [
+        (Confirm::Sight, shown.clone(), true),
+        (Confirm::Sight, Look { is_shown: false, ..shown.clone() }, false),
+        (Confirm::Sight, Look { presses: 0, ..shown.clone() }, false),
+        (Confirm::Sight, Look { doing: Some(Doing::Working), ..shown.clone() }, false),
+        (Confirm::Hook, shown, false),
+    ] {
+        for is_repeated in [true, false] {
+            let pace = Pace { confirm, is_repeated, ..pace() };
+            let mut typing = Typing::default();
+            let mut next = |second| typing.next(&of, &look, &pace, NOW + SECOND * second);
+            let early = (0..5).map(&mut next).any(|step| step == read);
+            assert!(!early, "it may be taken back, or drawn only now: {confirm:?} {look:?}");
+            assert_eq!(next(5) == read, expected, "{confirm:?} {look:?}");
+        }
+    }
+}
+
+#[test]
 fn what_is_to_be_left_is_known_to_be_out_before_it_is() {
     let once = Pace { confirm: Confirm::Sight, is_repeated: false, ..pace() };
     let ours = Look { holds: Holds::Ours, ..pasted() };
@@ -399,6 +422,7 @@ fn free() -> Look {
         presses: 0,
         empties: 0,
         holds: Holds::Nothing,
+        is_shown: false,
         doing: Some(Doing::AtPrompt),
         is_person_here: false,
         is_scrolled: false,

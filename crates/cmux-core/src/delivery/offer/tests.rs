@@ -82,6 +82,7 @@ fn free() -> Look {
         presses: 0,
         empties: 0,
         holds: Holds::Nothing,
+        is_shown: false,
         doing: Some(Doing::AtPrompt),
         is_person_here: false,
         is_scrolled: false,

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use cmux_core::delivery::{
-    Came, Door, Listed, PostLook, PostStep, Posting, Sighted, Ticket, print_of,
+    Came, Door, Listed, PostLook, PostStep, Posting, Record, Sighted, Ticket, print_of,
 };
 use cmux_core::digest::Digest;
 use cmux_core::kind::Unconfirmed;
@@ -137,7 +137,7 @@ impl Watch {
         let ticket = desk.claims.state(way.delivery.id)?;
         let is_out =
             way.posts.came.is_some() || ticket == Ticket::Claimed || way.delivery.attempt > 1;
-        let is_used = is_out && self.in_transcript(way).await == Some(true);
+        let is_used = is_out && self.in_transcript(way).await == Record::Read;
         let used = is_used.then_some(Evidence::Transcript);
         let attempt = way.delivery.attempt;
         let came = way.posts.came.clone().filter(|(of, _)| *of == attempt).map(|(_, came)| came);

@@ -6,7 +6,7 @@ use std::mem;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use cmux_core::delivery::Delivery;
+use cmux_core::delivery::{Delivery, Record, Signed};
 use cmux_core::id::DeliveryId;
 use cmux_drivers::manifest::{Place, Template, Transcript};
 use cmux_drivers::transcript::{Looked, Used, find_all, used};
@@ -26,12 +26,6 @@ const LOOKS_MAX: usize = 64;
 
 /// How far the clock that deliveries are made by and that of the disk may be apart.
 const CLOCKS_APART: Duration = Duration::from_mins(10);
-
-/// How long an agent must have been at what it was told, where nothing else tells that it has read it.
-const WORKED_FOR: Duration = Duration::from_secs(5);
-
-/// How long it must have been where its answer would tell, and does not come.
-const THOUGHT_FOR: Duration = Duration::from_secs(30);
 
 /// Where an agent's conversation is written down.
 #[derive(Clone, Debug)]
@@ -63,10 +57,10 @@ pub(in super::super) struct Proof {
     is_inherited: bool,
     /// The transcripts of other sessions that it may have gone to.
     others: Vec<Trail>,
-    /// Whether it is in the transcript, though not answered.
-    is_said: bool,
-    /// Since when its agent has worked, or been at an empty prompt after that, with the ticket taken.
-    worked_at: Option<Instant>,
+    /// What it told when it was last looked for.
+    last: Option<Record>,
+    /// What else was seen of it.
+    pub(super) signed: Signed,
 }
 
 /// Returns the transcript of a `session` of an agent that works in `cwd` and keeps its own things in `state`, or
@@ -220,32 +214,6 @@ impl Proof {
     pub(super) fn inherited() -> Proof {
         Proof { is_inherited: true, ..Proof::default() }
     }
-
-    /// Takes note of whether the agent is seen at what it was told. Returns whether it has been for long
-    /// enough to have read it: what comes back to the prompt does so sooner.
-    pub(super) fn works(&mut self, is_taken: bool, is_working: bool) -> bool {
-        self.worked(is_taken, is_working) >= WORKED_FOR
-    }
-
-    /// Takes note of the same of an agent that writes down what it is asked, and what it answers. It may think
-    /// for long, and whoever interrupts it for a message that cannot wait is not to wait for that.
-    pub(super) fn thinks(&mut self, is_taken: bool, is_working: bool) -> bool {
-        self.worked(is_taken, is_working) >= THOUGHT_FOR && is_working && self.is_said
-    }
-
-    /// Returns whether the agent was asked it, by its own record, though nothing was answered.
-    pub(super) fn is_said(&self) -> bool {
-        self.is_said
-    }
-
-    fn worked(&mut self, is_taken: bool, is_working: bool) -> Duration {
-        if !is_taken {
-            self.worked_at = None;
-        } else if is_working {
-            self.worked_at.get_or_insert_with(Instant::now);
-        }
-        self.worked_at.map_or(Duration::ZERO, |at| at.elapsed())
-    }
 }
 
 impl Watch {
@@ -263,58 +231,64 @@ impl Watch {
         size.await.ok().flatten().unwrap_or(0)
     }
 
-    /// Returns whether a delivery is in its transcript, if that can be told.
-    pub(super) async fn in_transcript(&self, way: &mut UnderWay) -> Option<bool> {
-        let at = self.whereabouts()?;
-        let (proof, id) = (&mut way.proof, way.delivery.id);
-        let is_other = match &proof.session {
-            Some(session) => *session != at.session,
-            None => proof.is_inherited,
-        };
-        if is_other {
-            // Another conversation was begun, or may have been, and what was read before is not in this one's.
-            let (at, delivery) = (at.clone(), way.delivery.clone());
-            let others = spawn_blocking(move || at.others(&delivery)).await;
-            proof.others = others.ok().flatten()?;
-            (proof.path, proof.searched_at, proof.from) = (None, None, Some(0));
-        }
-        proof.session = Some(at.session.clone());
-        if !proof.others.is_empty() {
-            let (transcript, mut others) = (at.transcript.clone(), mem::take(&mut proof.others));
-            let looked = spawn_blocking(move || {
-                for other in &mut others {
-                    other.told = look_through(&transcript, &other.path, &mut other.from, id);
-                }
-                others
-            });
-            proof.others = looked.await.ok()?;
-            if proof.others.iter().any(|other| other.told == Some(true)) {
-                return Some(true);
+    /// Returns what its transcript says of a delivery.
+    pub(super) async fn in_transcript(&self, way: &mut UnderWay) -> Record {
+        let Some(at) = self.whereabouts() else { return Record::Untold };
+        let told = look_for(at, way).await.unwrap_or(Record::Untold);
+        way.proof.last = Some(told);
+        told
+    }
+}
+
+/// Looks for a delivery where its agent's conversation is written down. Nothing, if that cannot be told.
+async fn look_for(at: Whereabouts, way: &mut UnderWay) -> Option<Record> {
+    let (proof, id) = (&mut way.proof, way.delivery.id);
+    let is_other = match &proof.session {
+        Some(session) => *session != at.session,
+        None => proof.is_inherited,
+    };
+    if is_other {
+        // Another conversation was begun, or may have been, and what was read before is not in this one's.
+        let (at, delivery) = (at.clone(), way.delivery.clone());
+        let others = spawn_blocking(move || at.others(&delivery)).await;
+        proof.others = others.ok().flatten()?;
+        (proof.path, proof.searched_at, proof.from) = (None, None, Some(0));
+    }
+    proof.session = Some(at.session.clone());
+    if !proof.others.is_empty() {
+        let (transcript, mut others) = (at.transcript.clone(), mem::take(&mut proof.others));
+        let looked = spawn_blocking(move || {
+            for other in &mut others {
+                other.told = look_through(&transcript, &other.path, &mut other.from, id);
             }
+            others
+        });
+        proof.others = looked.await.ok()?;
+        if proof.others.iter().any(|other| other.told == Some(true)) {
+            return Some(Record::Read);
         }
-        if proof.path.is_none() {
-            if proof.searched_at.is_some_and(|it| it.elapsed() < SEARCH_EVERY) {
-                return None;
-            }
-            proof.searched_at = Some(Instant::now());
-            let search = at.clone();
-            proof.path = spawn_blocking(move || search.find()).await.ok().flatten();
+    }
+    if proof.path.is_none() {
+        if proof.searched_at.is_some_and(|it| it.elapsed() < SEARCH_EVERY) {
+            return proof.last;
         }
-        let path = proof.path.clone()?;
-        let from = proof.from.unwrap_or(way.delivery.mark);
-        let looked = spawn_blocking(move || look(&at.transcript, &path, from, id)).await;
-        let looked = looked.ok().flatten()?;
-        match looked.used {
-            Used::Yes => Some(true),
-            // What is left is looked at the next time.
-            Used::Said | Used::NotYet | Used::Further => {
-                // What was said is looked at each time, and may be taken back.
-                proof.is_said = looked.used == Used::Said;
-                proof.from = Some(looked.next);
-                Some(false)
-            }
-            Used::Unknown => None,
+        proof.searched_at = Some(Instant::now());
+        let search = at.clone();
+        proof.path = spawn_blocking(move || search.search()).await.ok().flatten()?;
+    }
+    let Some(path) = proof.path.clone() else { return Some(Record::Missing) };
+    let from = proof.from.unwrap_or(way.delivery.mark);
+    let looked = spawn_blocking(move || look(&at.transcript, &path, from, id)).await;
+    let looked = looked.ok().flatten()?;
+    match looked.used {
+        Used::Yes => Some(Record::Read),
+        // What is left is looked at the next time.
+        Used::NotYet | Used::Further | Used::Said => {
+            // What was said is looked at each time, and may be taken back.
+            proof.from = Some(looked.next);
+            Some(if looked.used == Used::Said { Record::Said } else { Record::Without })
         }
+        Used::Unknown => None,
     }
 }
 

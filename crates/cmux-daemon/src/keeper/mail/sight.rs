@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use cmux_core::agent::Doing;
-use cmux_core::delivery::{Confirm, Delivery, Holds, Look, Pace, Ticket, Traces};
+use cmux_core::delivery::{Confirm, Delivery, Holds, Look, Pace, Record, Signs, Ticket, Traces};
+use cmux_core::id::{AgentId, DeliveryId};
 use cmux_core::kind::{Channel, Unconfirmed, Witness};
 use cmux_core::message::Evidence;
 use cmux_core::screen::prompt::{Composer, Whose};
@@ -78,6 +79,12 @@ impl Seen {
     /// Returns whether a person may have typed in the pane from that second on.
     pub(in super::super) fn is_touched_since(&self, second: u64) -> bool {
         self.glance.person_s.is_some_and(|at| at >= second)
+    }
+
+    /// Returns whether a delivery is to be seen, be it at the prompt.
+    fn shows(&self, delivery: DeliveryId) -> bool {
+        let content = String::from_utf8_lossy(&self.glance.screen.content);
+        content.contains(&delivery.to_string())
     }
 
     /// Returns what the agent does.
@@ -221,6 +228,8 @@ impl Watch {
             ..self.looks(seen, holds, Ticket::Absent)
         };
         let id = way.delivery.id;
+        let is_shown = is_pasted_alone && shown.presses > 0 && shown.holds == Holds::Nothing;
+        let shown = Look { is_shown: is_shown && seen.shows(id), ..shown };
         let mut look = shown.seen_through(|| self.process.is_alive(), || desk.claims.state(id))?;
         let is_out = look.presses > 0 || way.delivery.attempt > 1;
         if is_out || look.ticket == Ticket::Claimed {
@@ -237,40 +246,24 @@ impl Watch {
         look: &Look,
         desk: &Desk,
     ) -> Option<Evidence> {
-        let told = self.in_transcript(way).await;
-        let is_working = seen.doing == Some(Doing::Working);
+        let record = self.in_transcript(way).await;
         let is_taken = look.ticket == Ticket::Claimed && look.holds == Holds::Nothing;
-        let is_confirmed = self.pace().confirm == Confirm::Hook;
-        match told {
-            Some(true) => return Some(Evidence::Transcript),
-            Some(false) => {
-                let thinks = way.proof.thinks(is_taken, is_working);
-                let is_over = is_taken && way.proof.is_said() && self.turn_is_over(way, desk).await;
-                return (is_confirmed && (thinks || is_over)).then_some(Evidence::Turn);
-            }
-            None if is_confirmed => {
-                return way.proof.works(is_taken, is_working).then_some(Evidence::Turn);
-            }
-            None => {}
-        }
-        let shown = String::from_utf8_lossy(&seen.glance.screen.content).into_owned();
-        let is_shown = shown.contains(&way.delivery.id.to_string());
         // Not every CLI shows its prompt while it works.
         let is_left = look.presses > 0 && matches!(look.holds, Holds::Nothing | Holds::Unknown);
-        (is_left && is_shown && is_working).then_some(Evidence::Screen)
-    }
-
-    /// Returns whether a hook has told of the end of the turn that a delivery began. No hook tells of one that
-    /// was taken back; a model may well answer nothing. What a daemon before this one heard is in the store.
-    async fn turn_is_over(&self, way: &UnderWay, desk: &Desk) -> bool {
+        let is_over = is_taken && seen.doing != Some(Doing::Working) && record != Record::Read;
         let said = self.statements.of(Witness::Hooks);
-        if said.is_some_and(|it| it.doing == Doing::AtPrompt && it.at > way.delivery.made_at) {
-            return true;
-        }
-        let (agent, delivery) = (self.agent, way.delivery.id);
-        let found = desk.readers.read(move |view| turns::last(view, agent, TURNS_LOOKED_AT)).await;
-        let found = found.inspect_err(|error| debug!(%error, "turns could not be looked at"));
-        found.unwrap_or_default().iter().any(|turn| turn.has_read(delivery))
+        let made_at = way.delivery.made_at;
+        let signs = Signs {
+            confirm: self.pace().confirm,
+            record,
+            is_answered: is_over && answered(self.agent, way.delivery.id, desk).await,
+            is_at_rest: said.is_some_and(|it| it.doing == Doing::AtPrompt && it.at > made_at),
+            is_taken,
+            is_left,
+            is_shown: seen.shows(way.delivery.id),
+            doing: seen.doing(),
+        };
+        way.proof.signed.by(&signs, self.now())
     }
 
     fn looks(&self, seen: &Seen, holds: Holds, ticket: Ticket) -> Look {
@@ -284,6 +277,7 @@ impl Watch {
             presses: 0,
             empties: 0,
             holds,
+            is_shown: false,
             doing: seen.doing.clone(),
             is_person_here: seen.is_person_here,
             is_scrolled: seen.glance.is_in_mode,
@@ -293,6 +287,14 @@ impl Watch {
             is_paused: self.mail.is_paused,
         }
     }
+}
+
+/// Returns whether a turn of an agent that a delivery began has run its course, as the store has it: it knows what a
+/// daemon before this one heard. No hook tells of the end of one that was taken back; a model may well answer nothing.
+pub(in super::super) async fn answered(agent: AgentId, delivery: DeliveryId, desk: &Desk) -> bool {
+    let found = desk.readers.read(move |view| turns::last(view, agent, TURNS_LOOKED_AT)).await;
+    let found = found.inspect_err(|error| debug!(%error, "turns could not be looked at"));
+    found.unwrap_or_default().iter().any(|turn| turn.has_read(delivery))
 }
 
 /// Returns what comes of a look, and whether a dialog was about to open before it or after it: the mark of one

@@ -1,0 +1,189 @@
+//! By what it is known that a delivery was read.
+//!
+//! That it was typed, that it has left the prompt, and that a hook has taken it show nothing: it is read once the
+//! agent's own record of the conversation has it, or the turn that it began has run its course. An agent that keeps
+//! no record can only be seen at work.
+
+use std::time::Duration;
+
+use super::Confirm;
+use crate::agent::Doing;
+use crate::message::Evidence;
+use crate::time::Timestamp;
+
+/// How long an agent must have been at what its own record says that it was asked, where no answer is written down:
+/// it may think for long, and whoever interrupts it for a message that cannot wait is not to wait for that.
+const THOUGHT_FOR: Duration = Duration::from_secs(30);
+
+/// What an agent's own record of its conversation says of a delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// None is kept, or it could not be looked at.
+    Untold,
+    /// There is none yet: nothing was said in this conversation.
+    Missing,
+    /// It is not in it.
+    Without,
+    /// It was asked it, and has not answered.
+    Said,
+    /// It has read it.
+    Read,
+}
+
+/// What was seen of a delivery that may have been read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signs {
+    pub confirm: Confirm,
+    pub record: Record,
+    /// Whether a turn that it began has run its course, as a hook has told.
+    pub is_answered: bool,
+    /// Whether a hook has told since it was made that the agent is at its prompt.
+    pub is_at_rest: bool,
+    /// Whether its ticket is taken, and nothing is at the prompt.
+    pub is_taken: bool,
+    /// Whether it was submitted, and is not at the prompt.
+    pub is_left: bool,
+    /// Whether it is to be seen on the screen.
+    pub is_shown: bool,
+    pub doing: Option<Doing>,
+}
+
+/// What is remembered of a delivery between looks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Signed {
+    /// Since when the agent was seen at it that has taken it.
+    works_since: Option<Timestamp>,
+    /// Whether it was seen at something since it has left the prompt: a short turn may be over before what began it
+    /// is drawn.
+    has_begun: bool,
+}
+
+impl Signed {
+    /// Returns by what it is known that the delivery was read, if it is.
+    pub fn by(&mut self, signs: &Signs, now: Timestamp) -> Option<Evidence> {
+        let thinks = self.thinks(signs, now);
+        let has_begun = self.begins(signs);
+        let answered = (signs.is_answered && signs.is_taken).then_some(Evidence::Turn);
+        match (signs.record, signs.confirm) {
+            (Record::Read, _) => Some(Evidence::Transcript),
+            (Record::Said, Confirm::Hook) => {
+                let is_over = signs.is_taken && signs.is_at_rest;
+                answered.or((thinks || is_over).then_some(Evidence::Turn))
+            }
+            (Record::Without, _) | (Record::Said, Confirm::Sight) => None,
+            (Record::Untold | Record::Missing, Confirm::Hook) => answered,
+            (Record::Untold | Record::Missing, Confirm::Sight) => {
+                answered.or((has_begun && signs.is_shown).then_some(Evidence::Screen))
+            }
+        }
+    }
+
+    fn thinks(&mut self, signs: &Signs, now: Timestamp) -> bool {
+        let is_at_it = signs.is_taken && signs.doing == Some(Doing::Working);
+        let since = is_at_it.then(|| self.works_since.unwrap_or(now));
+        self.works_since = since;
+        since.is_some_and(|since| now.since(since) >= THOUGHT_FOR)
+    }
+
+    fn begins(&mut self, signs: &Signs) -> bool {
+        // Whoever asks for a permission is at it, too.
+        let is_at_it = matches!(signs.doing, Some(Doing::Working | Doing::Asking { .. }));
+        self.has_begun = signs.is_left && (is_at_it || self.has_begun);
+        self.has_begun
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(1_000_000);
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn what_the_record_has_was_read_and_what_it_has_not_was_not() {
+        for confirm in [Confirm::Hook, Confirm::Sight] {
+            check(&Signs { confirm, record: Record::Read, ..taken() }, Some(Evidence::Transcript));
+            let all = Signs { is_answered: true, is_at_rest: true, is_shown: true, ..taken() };
+            check(&Signs { confirm, record: Record::Without, ..all }, None);
+        }
+    }
+
+    #[test]
+    fn what_was_asked_is_read_once_its_turn_is_over() {
+        let said = Signs { record: Record::Said, ..taken() };
+        check(&said, None);
+        check(&Signs { is_answered: true, ..said.clone() }, Some(Evidence::Turn));
+        check(&Signs { is_at_rest: true, ..said.clone() }, Some(Evidence::Turn));
+        check(&Signs { is_at_rest: true, is_taken: false, ..said }, None);
+    }
+
+    /// A hook of the person's may still hold it back, and the agent shows that it is at work meanwhile.
+    #[test]
+    fn work_alone_does_not_show_that_what_a_hook_took_was_read() {
+        for record in [Record::Untold, Record::Missing, Record::Without] {
+            let works = Signs { record, doing: Some(Doing::Working), is_shown: true, ..taken() };
+            let mut signed = Signed::default();
+            let seen = (0..600).find_map(|second| signed.by(&works, NOW + SECOND * second));
+            assert_eq!(seen, None, "{record:?}");
+        }
+        for record in [Record::Untold, Record::Missing] {
+            let answered = Signs { record, is_answered: true, ..taken() };
+            check(&answered, Some(Evidence::Turn));
+            check(&Signs { is_taken: false, ..answered }, None);
+        }
+    }
+
+    #[test]
+    fn who_thinks_for_long_has_read_what_was_asked_and_breaks_do_not_count() {
+        let thinks =
+            Signs { record: Record::Said, doing: Some(Doing::Working), is_left: true, ..taken() };
+        let mut signed = Signed::default();
+        let early = (0..30).find_map(|second| signed.by(&thinks, NOW + SECOND * second));
+        assert_eq!(early, None);
+        assert_eq!(signed.by(&thinks, NOW + SECOND * 30), Some(Evidence::Turn));
+        let rests = Signs { doing: Some(Doing::AtPrompt), ..thinks.clone() };
+        assert_eq!(signed.by(&rests, NOW + SECOND * 31), None);
+        assert_eq!(signed.by(&thinks, NOW + SECOND * 60), None);
+    }
+
+    #[test]
+    fn where_only_the_screen_tells_it_is_shown_and_was_seen_to_begin() {
+        let left = Signs { confirm: Confirm::Sight, is_taken: false, is_left: true, ..taken() };
+        let works = Signs { doing: Some(Doing::Working), ..left.clone() };
+        let shown = Signs { is_shown: true, ..left.clone() };
+        let asks = Signs { doing: Some(Doing::Asking { what: String::new() }), ..shown.clone() };
+        let seen = |signs: [&Signs; 2]| {
+            let mut signed = Signed::default();
+            signed.by(signs[0], NOW);
+            signed.by(signs[1], NOW)
+        };
+        assert_eq!(seen([&left, &shown]), None, "it may not have begun");
+        assert_eq!(seen([&works, &left]), None, "it is not to be seen");
+        assert_eq!(seen([&works, &shown]), Some(Evidence::Screen));
+        assert_eq!(seen([&left, &asks]), Some(Evidence::Screen));
+        let back = Signs { is_left: false, ..shown.clone() };
+        let mut signed = Signed::default();
+        for (signs, expected) in [(&works, None), (&back, None), (&shown, None)] {
+            assert_eq!(signed.by(signs, NOW), expected, "it was taken back");
+        }
+    }
+
+    fn taken() -> Signs {
+        Signs {
+            confirm: Confirm::Hook,
+            record: Record::Untold,
+            is_answered: false,
+            is_at_rest: false,
+            is_taken: true,
+            is_left: true,
+            is_shown: false,
+            doing: Some(Doing::AtPrompt),
+        }
+    }
+
+    #[track_caller]
+    fn check(signs: &Signs, expected: Option<Evidence>) {
+        assert_eq!(Signed::default().by(signs, NOW), expected, "{signs:?}");
+    }
+}
