@@ -20,20 +20,14 @@ const SCREENS: &str = "crates/cmux-drivers/tests/screens";
 const RECORDED: &str = "source: recorded";
 
 /// The kinds that are run, as `scripts/agents` calls them.
-pub(crate) const KINDS: [&str; 4] = ["claude", "codex", "gemini", "opencode"];
+pub(crate) const KINDS: [&str; 5] = ["claude", "codex", "gemini", "opencode", "hermes"];
 
 /// The kinds that are no CLI of somebody else's.
 const OWN: [&str; 2] = ["demo", "shell"];
 
 /// Why no test runs the others.
-const NOT_RUN: [(&str, &str); 2] = [
-    ("agy", "it is in no registry of packages from which tests could take it"),
-    (
-        "hermes",
-        "it comes from PyPI, with 200 MB of other packages, and `scripts/agents` takes nothing from there; without \
-         hooks or files that cmux reads, its screen alone would confirm anything",
-    ),
-];
+const NOT_RUN: [(&str, &str); 1] =
+    [("agy", "it is in no registry of packages from which tests could take it")];
 
 /// What is told of each kind, and what that means.
 const COLUMNS: [(&str, &str); 9] = [
@@ -254,6 +248,9 @@ fn findings(rows: &[Row]) -> Vec<String> {
         if !row.is_run && row.version.is_some() {
             findings.push(format!("{who} is said to be tested, and no test runs it"));
         }
+        if row.lacks("confirm") && !row.is_silent() {
+            findings.push(format!("nothing says why {who} does not tell what it has read"));
+        }
         for (column, _) in COLUMNS {
             let is_shown = row.has(column);
             if row.cell(column) == NOT_SHOWN {
@@ -301,6 +298,11 @@ impl Row {
     /// Whether a test has tried this, and the CLI did not do it.
     fn lacks(&self, column: &str) -> bool {
         self.lacking.iter().any(|it| it == column)
+    }
+
+    /// Whether its manifest says that nothing but its screen can tell what it has read.
+    fn is_silent(&self) -> bool {
+        ["transcript", "api"].iter().all(|way| self.cannot.contains_key(*way))
     }
 
     fn cell(&self, column: &str) -> &'static str {
@@ -375,7 +377,11 @@ mod tests {
         check(&silent, &["no test has shown confirm of Some CLI 1.2"]);
         let tried = Row { lacking: vec!["confirm".to_owned()], ..silent };
         assert_eq!((tried.cell("deliver"), tried.cell("confirm")), (UNCONFIRMED, "no"));
-        check(&tried, &[]);
+        check(&tried, &["nothing says why Some CLI 1.2 does not tell what it has read"]);
+        let why = |what: &str| (what.to_owned(), "it keeps none".to_owned());
+        let mut told = tried;
+        told.cannot.extend(["transcript", "api"].map(why));
+        check(&told, &[]);
     }
 
     #[test]
@@ -407,10 +413,12 @@ mod tests {
         let mut rows = Vec::new();
         for kind in kinds(&root).unwrap() {
             let mut row = untried(&root, &kind).unwrap();
-            let possible = |name: &&str| !row.cannot.contains_key(*name);
-            let names = COLUMNS.iter().map(|(name, _)| *name).filter(possible);
-            row.shown = names.map(str::to_owned).collect();
             row.lacking = row.cannot.keys().cloned().collect();
+            if row.is_silent() {
+                row.lacking.push("confirm".to_owned());
+            }
+            let names = COLUMNS.iter().map(|(name, _)| (*name).to_owned());
+            row.shown = names.filter(|name| !row.lacking.contains(name)).collect();
             rows.push(row);
         }
         let told = fs::read_to_string(root.join(FILE)).unwrap();

@@ -9,7 +9,7 @@ pub mod prompt;
 pub mod reset;
 pub mod rule;
 
-use self::pattern::is_blank;
+use self::pattern::{Pattern, is_blank};
 use self::prompt::{Composer, Prompt, PromptShape};
 use self::rule::{Rule, Says};
 use crate::kind::Witness;
@@ -36,6 +36,11 @@ impl Screen {
     /// Returns a screen that shows `text`, of which nothing else is known.
     pub fn of(text: &str) -> Screen {
         Screen { lines: text.lines().map(ToOwned::to_owned).collect(), ..Screen::default() }
+    }
+
+    /// Returns the word that follows `mark` in the first line that has it.
+    pub fn word_after(&self, mark: &Pattern) -> Option<&str> {
+        self.lines.iter().find_map(|line| mark.word_after(line))
     }
 }
 

@@ -13,6 +13,7 @@ use cmux_core::kind::{Ability, Channel, Kind, Permissions, Witness};
 pub use cmux_core::look::{Consent, Dialog, Reply};
 use cmux_core::price::Prices;
 use cmux_core::screen::Eyes;
+use cmux_core::screen::pattern::Pattern;
 
 pub use self::launch::{CannotStart, Start, Started, Told};
 pub(crate) use self::prices::{RATES, price};
@@ -79,6 +80,8 @@ pub struct Launch {
     pub command: Vec<Template>,
     pub resume: Option<Vec<Template>>,
     pub session: SessionBy,
+    /// What stands before the session's id on its first screen, if it tells of it nowhere else.
+    pub session_after: Option<Pattern>,
     /// What is added to tell it what it is to do first. Without it, that is typed.
     pub prompt: Option<Vec<Template>>,
     /// What is added to tell it what it is to be; nothing at all if there is nobody to tell. Without it,

@@ -145,7 +145,7 @@ fn what_is_in_the_composer_is_told() {
         ("codex/draft-like-placeholder.txt", "Ask Codex to do anything"),
         ("gemini/draft.txt", "please wait,\n   I am still typing"),
         ("opencode/draft.txt", "please wait,\n  I am still typing"),
-        ("hermes/draft-text.txt", "please wait"),
+        ("hermes/draft.txt", "please wait,\nI am still typing"),
         ("demo/draft-text.txt", "please wait"),
         ("demo/draft-folded.txt", "[Pasted text #1 +11 lines]"),
         ("demo/draft-like-placeholder.txt", "Try \"explain this folder\""),

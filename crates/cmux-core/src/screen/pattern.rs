@@ -49,6 +49,18 @@ pub enum BadPattern {
 impl Pattern {
     /// Returns whether `line` fits. Blanks at its end do not count.
     pub fn fits(&self, line: &str) -> bool {
+        self.end_in(line).is_some()
+    }
+
+    /// Returns the word that follows where `line` fits, if it does and there is one.
+    pub fn word_after<'a>(&self, line: &'a str) -> Option<&'a str> {
+        let end = self.end_in(line)?;
+        let (at, _) = line.char_indices().nth(end)?;
+        line[at..].split(is_blank).find(|word| !word.is_empty())
+    }
+
+    /// Returns how many letters of `line` there are up to where what fits ends.
+    fn end_in(&self, line: &str) -> Option<usize> {
         let line: Vec<char> = line.trim_end_matches(is_blank).chars().collect();
         let mut at = 0;
         for (index, part) in self.parts.iter().enumerate() {
@@ -58,10 +70,9 @@ impl Pattern {
             let starts = if is_first && self.at_start { 0..=0 } else { at..=line.len() };
             let fits = |&end: &usize| !to_end || end == line.len();
             let found = starts.filter_map(|start| take(part, &line, start)).find(fits);
-            let Some(end) = found else { return false };
-            at = end;
+            at = found?;
         }
-        true
+        Some(at)
     }
 
     /// Returns the pattern as it was written.
@@ -213,6 +224,21 @@ mod tests {
         check("+# lines]", "[Pasted text #4 +11 lines]", true);
         check("+# lines]", "[Pasted text #4 + lines]", false);
         check("#1", "21", false);
+    }
+
+    #[test]
+    fn the_word_after_what_fits_is_found() {
+        for (pattern, line, word) in [
+            ("Session:", "│  Session: 20261119_52a8a1   │", Some("20261119_52a8a1")),
+            ("^│ Session:", "│  Session: a b", Some("a")),
+            ("Session:", "⚕ Session:\u{a0} é ", Some("é")),
+            ("Session:", "Session:", None),
+            ("Session:", "Session:  ", None),
+            ("^Session:", "│  Session: a", None),
+        ] {
+            let found = pattern.parse::<Pattern>().unwrap().word_after(line).map(ToOwned::to_owned);
+            assert_eq!(found.as_deref(), word, "{pattern} in {line:?}");
+        }
     }
 
     #[test]

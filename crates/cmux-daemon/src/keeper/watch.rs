@@ -81,6 +81,9 @@ pub(super) struct Watch {
     pub(super) unconfirmed: Unconfirmed,
     /// The provider's name for the conversation, as the kernel knows it.
     pub(super) session: Option<String>,
+    /// What the CLI's first screen calls the conversation, until something is said in it: one in which nothing was
+    /// said cannot be gone on with.
+    named: Option<String>,
     /// By when it must have started, until it has.
     pub(super) starts_by: Option<Timestamp>,
     pub(super) statements: Statements,
@@ -170,6 +173,7 @@ impl Watch {
             channel,
             unconfirmed,
             session: agent.session.clone(),
+            named: None,
             starts_by,
             statements: Statements::default(),
             told: doing_of(agent),
@@ -312,6 +316,11 @@ impl Watch {
     pub(super) fn ask_cli(&mut self, desk: &Desk) {
         let Some((said, session)) = self.status.read(self.process, self.now()) else { return };
         self.statements.hear(said);
+        self.in_session(session, desk);
+    }
+
+    /// Tells the kernel which conversation it is in, if that is news.
+    fn in_session(&mut self, session: Option<String>, desk: &Desk) {
         if let Some(id) = session.filter(|id| self.session.as_ref() != Some(id)) {
             self.session = Some(id.clone());
             desk.see(self.agent, self.run, Sighting::Session { id });
@@ -373,6 +382,9 @@ impl Watch {
             self.starts_by = None;
         }
         if let Some(starts_by) = self.starts_by {
+            let mark = self.kind.manifest.launch.session_after.as_ref();
+            let named = mark.and_then(|mark| screen.word_after(mark)).map(ToOwned::to_owned);
+            self.named = named.or(self.named.take());
             starting::start(self, &screen, &sight, starts_by, desk).await;
             return true;
         }
@@ -395,6 +407,10 @@ impl Watch {
     }
 
     pub(super) fn tell(&mut self, doing: Doing, rank: u8, desk: &Desk) {
+        if doing == Doing::Working {
+            let named = self.named.take();
+            self.in_session(named, desk);
+        }
         self.told = Some(doing.clone());
         self.ledger.soon();
         desk.see(self.agent, self.run, Sighting::Doing { doing, rank });

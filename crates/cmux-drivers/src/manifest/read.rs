@@ -33,9 +33,20 @@ const ROOT: [&str; 17] = [
     "prices",
 ];
 const FIND: [&str; 5] = ["program", "version", "tested", "install", "built_in"];
-const LAUNCH: [&str; 12] = [
-    "command", "resume", "session", "prompt", "role", "ask", "edits", "all", "trusted", "api",
-    "env", "unset",
+const LAUNCH: [&str; 13] = [
+    "command",
+    "resume",
+    "session",
+    "session_after",
+    "prompt",
+    "role",
+    "ask",
+    "edits",
+    "all",
+    "trusted",
+    "api",
+    "env",
+    "unset",
 ];
 const ADDED: [&str; 2] = ["args", "env"];
 const KEYS: [&str; 8] =
@@ -147,6 +158,7 @@ fn launch(root: &Section<'_>) -> Result<Launch, ConfigError> {
         session: section
             .one_of("session", SessionBy::ALL, SessionBy::name)?
             .unwrap_or(SessionBy::Theirs),
+        session_after: screen::pattern(&section, "session_after")?,
         prompt: telling(&section, "prompt", Place::Prompt)?,
         role: telling(&section, "role", Place::Role)?,
         permissions,
@@ -209,6 +221,10 @@ fn hooks(root: &Section<'_>) -> Result<Option<Hooks>, ConfigError> {
     let (prompt, blocks) = (section.text("prompt")?, section.flag("blocks")?.unwrap_or(false));
     if blocks && prompt.is_none() {
         return Err(section.missing("prompt", "which event can refuse a prompt"));
+    }
+    // What a hook took may yet be held back by another one, and nothing else would tell.
+    if blocks && !root.has("transcript") {
+        return Err(section.wrong("blocks", "needs a [transcript], which tells what was read"));
     }
     Ok(Some(Hooks {
         shape: shape.ok_or_else(|| section.missing("shape", "whose hooks they are like"))?,

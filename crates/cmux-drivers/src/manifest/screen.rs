@@ -185,9 +185,8 @@ fn reply(section: &Section<'_>, mark: &str) -> Result<Reply, ConfigError> {
     let told = ["choose", "keys", "leave"].into_iter().filter(|key| section.has(key));
     match told.collect::<Vec<_>>().as_slice() {
         ["choose"] => {
-            let text = section.must_text("choose", "the option that is chosen")?;
-            let bad = |why: BadPattern| section.wrong("choose", format!("is no pattern: {why}"));
-            let option = text.parse().map_err(bad)?;
+            let option = pattern(section, "choose")?;
+            let option = option.ok_or_else(|| section.missing("choose", "the option"))?;
             if mark.is_empty() {
                 return Err(section.wrong("choose", "needs a `mark` in [prompt]"));
             }
@@ -203,6 +202,12 @@ fn reply(section: &Section<'_>, mark: &str) -> Result<Reply, ConfigError> {
         [_, second, ..] => Err(section.wrong(second, "is one too many: say one way to answer it")),
         [other] => Err(section.wrong(other, "is no way to answer it")),
     }
+}
+
+/// Returns the pattern that is said, if one is.
+pub(super) fn pattern(section: &Section<'_>, key: &str) -> Result<Option<Pattern>, ConfigError> {
+    let bad = |why: BadPattern| section.wrong(key, format!("is no pattern: {why}"));
+    section.text(key)?.map(|text| text.parse().map_err(bad)).transpose()
 }
 
 fn patterns(section: &Section<'_>, key: &str) -> Result<Vec<Pattern>, ConfigError> {

@@ -47,6 +47,10 @@ fn parts_that_do_not_go_together_are_refused() {
     add("[cannot]\ninterrupt = 'so'\n", "");
     add("[cannot]\ninterupt = 'so'\n", "there is no setting `cannot.interupt`. Did you mean");
     add("[cannot]\nexit = 'so'\n[hooks]\nshape = 'claude'\nblocks = true\n", "`hooks.prompt` must");
+    add(
+        "[cannot]\nexit = 'so'\n[hooks]\nshape = 'claude'\nprompt = 'P'\nblocks = true\n",
+        "`hooks.blocks` needs a [transcript]",
+    );
     add("[hooks]\nshape = 'claud'\n", "`hooks.shape` must be one of claude, codex");
     add("[[dialogs]]\nname = 'd'\nregion = 'whole'\nall = ['x']\n", "`dialogs.choose` must be set");
     add(

@@ -7,6 +7,7 @@
 mod claude;
 mod codex;
 mod gemini;
+mod hermes;
 #[path = "../mail/kills.rs"]
 mod kills;
 mod opencode;

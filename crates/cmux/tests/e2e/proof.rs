@@ -44,6 +44,12 @@ pub(crate) fn shown(stage: &Stage, kind: &str, what: Shown) {
     note(stage, kind, what.name());
 }
 
+/// Notes that a kind was tried and did not do something.
+#[track_caller]
+pub(crate) fn lacks(stage: &Stage, kind: &str, what: Shown) {
+    note(stage, kind, &format!("no-{}", what.name()));
+}
+
 /// Notes something of a kind by this name, in the version that it tells of itself.
 #[track_caller]
 pub(crate) fn note(stage: &Stage, kind: &str, name: &str) {

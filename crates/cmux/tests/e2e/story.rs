@@ -57,6 +57,8 @@ pub(crate) enum Confirms {
     Hook(&'static str),
     /// The CLI's own API has answered.
     Api,
+    /// Nobody but its screen tells of it.
+    Screen,
 }
 
 impl Part {

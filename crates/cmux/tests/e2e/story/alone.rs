@@ -15,10 +15,14 @@ use cmux_wire::agent::Phase;
 
 use crate::stage::{Cli, NOWHERE, SUPERVISOR, Stage, program};
 
-/// A program that has every connection of another noted and every file that it opens, and of all that it starts. The other one has the place
-/// in the process table that it would have had.
+/// A program that has every connection of another noted and every file that it opens, and of all that it starts.
+/// The other one has the place in the process table that it would have had.
 const NOTING: &str = "#!/bin/sh\nexec strace -D -f -qq -e signal=none \
-    -e trace=bind,connect,getsockname,openat,sendto,sendmsg,sendmmsg -o 'TRACE' 'PROGRAM' \"$@\"\n";
+    -e trace=bind,connect,getsockname,?open,openat,?openat2,sendto,sendmsg,sendmmsg \
+    -o 'TRACE' 'PROGRAM' \"$@\"\n";
+
+/// The calls by which a file is opened: not every C library uses the same.
+const OPENS: [&str; 3] = [" open(", " openat(", " openat2("];
 
 /// Where everything is that a stranger has. Set while a test runs for them.
 const STRANGERS: &str = "E2E_STRANGERS";
@@ -124,8 +128,9 @@ fn speaks_to_its_model_alone(cli: &Cli, runs: fn(&str) -> String, wants: &[&str]
     let others: Vec<&str> =
         spoken.iter().filter(|(port, _)| !port.is_some_and(is_known)).map(|it| it.1).collect();
     assert!(others.is_empty(), "{others:#?}");
-    assert!(noted.contains("openat("), "nothing is noted of files");
-    let opened = opened_of_the_person(&noted);
+    let own = stage.post.world.home.folder("person");
+    assert!(files(&noted).any(|(path, _)| path.starts_with(&own)), "nothing is noted of its files");
+    let opened = opened_of_the_person(&noted, interpreter(cli.kind).as_deref());
     assert!(opened.is_empty(), "it looks for what is the person's: {opened:#?}");
     assert_eq!(stage.model.strays(), [""; 0]);
     let wanted = gate.wanted.lock().unwrap();
@@ -133,15 +138,33 @@ fn speaks_to_its_model_alone(cli: &Cli, runs: fn(&str) -> String, wants: &[&str]
     assert!(unknown.is_empty(), "it wants {unknown:?}");
 }
 
+/// Returns the folder of the interpreter that a kind is run by, if it is one of the machine's, and what has put it
+/// there: `pyenv` has `versions/3.11.7/bin` in its own.
+fn interpreter(kind: &str) -> Option<PathBuf> {
+    let place = program(kind).parent()?.with_file_name(kind);
+    let about = fs::read_to_string(place.join("pyvenv.cfg")).ok()?;
+    let programs = Path::new(about.lines().find_map(|line| line.strip_prefix("home = "))?);
+    let pyenv = programs.ancestors().find(|it| it.ends_with(".pyenv"));
+    pyenv.or(programs.parent()).map(Path::to_owned)
+}
+
 /// Returns the lines about files in the home of whoever runs the tests, where no variable leads. What is built and
-/// installed in this checkout may be there, too.
-fn opened_of_the_person(noted: &str) -> Vec<&str> {
-    let Some(home) = home_by_the_system() else { return Vec::new() };
+/// installed in this checkout may be there, too, and so may the `interpreter`.
+fn opened_of_the_person<'a>(noted: &'a str, interpreter: Option<&Path>) -> Vec<&'a str> {
+    let home = home_by_the_system().expect("whoever runs the tests has a home");
     let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
-    let opened = |line: &str| PathBuf::from(line.split('"').nth(1).unwrap_or_default());
-    let is_theirs = |path: &Path| path.starts_with(&home) && !path.starts_with(&checkout);
-    let lines = noted.lines().filter(|line| line.contains("openat("));
-    lines.filter(|line| is_theirs(&opened(line))).collect()
+    let is_known = |path: &Path| {
+        path.starts_with(&checkout) || interpreter.is_some_and(|it| path.starts_with(it))
+    };
+    let is_theirs = |path: &Path| path.starts_with(&home) && !is_known(path);
+    files(noted).filter(|(path, _)| is_theirs(path)).map(|(_, line)| line).collect()
+}
+
+/// Returns the files that were opened, be it in vain, with the lines that tell of it.
+fn files(noted: &str) -> impl Iterator<Item = (PathBuf, &str)> {
+    let is_open = |line: &&str| OPENS.iter().any(|call| line.contains(call));
+    let path = |line: &str| PathBuf::from(line.split('"').nth(1).unwrap_or_default());
+    noted.lines().filter(is_open).map(move |line| (path(line), line))
 }
 
 /// Returns the home of whoever runs the tests as the system's list of users has it.

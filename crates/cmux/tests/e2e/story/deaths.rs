@@ -60,6 +60,7 @@ pub(crate) fn before_answer(part: &Part) {
     let early = events[..exited].iter().find(is_delivered).map(|it| &it.data["evidence"]);
     match part.confirms {
         Confirms::Hook(_) => assert_eq!(early, None, "{}", stage.post.told()),
+        Confirms::Screen => assert!(early.is_none_or(|it| it == "screen"), "{early:?}"),
         Confirms::Api => assert!(early.is_none_or(|it| it == "answer"), "{early:?}"),
     }
 }

@@ -12,7 +12,7 @@ use cmux_wire::message::{Message, MessageState};
 use cmux_wire::why::Why;
 
 use super::{Confirms, Part, check_heard, heard, nobody_was_asked};
-use crate::proof::{Shown, shown};
+use crate::proof::{Shown, lacks, shown};
 use crate::stage::{SUPERVISOR, Stage};
 
 /// Messages of all sizes and alphabets arrive as they were sent.
@@ -33,7 +33,10 @@ pub(crate) fn arrives_whole(part: &Part) {
     }
     check_heard(&stage, &sent.iter().collect::<Vec<_>>());
     shown(&stage, part.kind(), Shown::Deliver);
-    shown(&stage, part.kind(), Shown::Confirm);
+    match part.confirms {
+        Confirms::Hook(_) | Confirms::Api => shown(&stage, part.kind(), Shown::Confirm),
+        Confirms::Screen => lacks(&stage, part.kind(), Shown::Confirm),
+    }
 }
 
 /// A megabyte is a file that the model is told of.
@@ -133,6 +136,7 @@ fn check_confirmed(part: &Part, stage: &Stage, message: &Message) {
             assert!(hook.data["name"] == name && hook.id < delivered.id, "{hook:?}");
         }
         Confirms::Api => assert_eq!(evidence, "answer", "{message:?}"),
+        Confirms::Screen => assert_eq!(evidence, "screen", "{message:?}"),
     }
     assert_eq!(delivered.data["evidence"], evidence);
 }

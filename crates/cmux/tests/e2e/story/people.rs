@@ -18,7 +18,7 @@ pub(crate) fn draft_survives(part: &Part) {
     stage.eventually(DRAFT, || stage.screen(SUPERVISOR).contains(DRAFT).then_some(()));
     let message = stage.post.send(SUPERVISOR, "A message from elsewhere.");
     match part.confirms {
-        Confirms::Hook(_) => {
+        Confirms::Hook(_) | Confirms::Screen => {
             let is_held =
                 |it: &cmux_wire::message::Message| it.waiting_for.as_deref() == Some("draft");
             stage.post.wait_until(&message, "held", is_held);
