@@ -225,14 +225,19 @@ fn noted(
     for (column, _) in COLUMNS {
         let note = records(root).join(format!("{kind}-{prefix}{column}"));
         let Ok(of) = fs::read_to_string(note) else { continue };
-        // Some say their name, too.
-        if !of.split_whitespace().any(|word| Some(word) == version) {
+        let of = of.lines().next().unwrap_or_default();
+        if !version.is_some_and(|version| tells(of, version)) {
             let version = version.unwrap_or("any");
-            return Err(format!("{kind} {column} was tried with {}, not {version}", of.trim()));
+            return Err(format!("{kind} {column} was tried with {of}, not {version}"));
         }
         noted.push(column.to_owned());
     }
     Ok(noted)
+}
+
+/// Whether what a program says of itself tells of this version. Some say their name, too, and begin it with a `v`.
+fn tells(of: &str, version: &str) -> bool {
+    of.split_whitespace().any(|word| word.strip_prefix('v').unwrap_or(word) == version)
 }
 
 /// Returns where tests leave what they have shown.
@@ -450,6 +455,20 @@ mod tests {
         let kinds = not_run(&crate::root()).unwrap();
         assert!(kinds.iter().any(|kind| kind == "agy"), "{kinds:?}");
         assert!(!kinds.iter().any(|kind| kind == "claude" || kind == "demo"), "{kinds:?}");
+    }
+
+    #[test]
+    fn a_version_is_known_among_what_a_program_says_of_itself() {
+        for (of, expected) in [
+            ("1.2", true),
+            ("1.2 (Some CLI)", true),
+            ("Some CLI v1.2 (2026.7.20)", true),
+            ("some-cli 1.2.3", false),
+            ("v11.2", false),
+            ("", false),
+        ] {
+            assert_eq!(tells(of, "1.2"), expected, "{of}");
+        }
     }
 
     #[track_caller]
