@@ -48,6 +48,26 @@ pub struct Signs {
     pub doing: Option<Doing>,
 }
 
+impl Record {
+    /// Returns whether it leaves open that a delivery was read: it is not left open where the record is without it.
+    pub fn may_be_read(self) -> bool {
+        match self {
+            Record::Untold | Record::Missing | Record::Said | Record::Read => true,
+            Record::Without => false,
+        }
+    }
+
+    /// Returns by what it is known that a delivery was read by an agent whose life is over, which will write down no
+    /// more. A turn's end tells only where there is no record: some CLIs tell of one that came to nothing, too.
+    pub fn of_the_dead(self, is_taken: bool, is_answered: bool) -> Option<Evidence> {
+        match self {
+            Record::Read => Some(Evidence::Transcript),
+            Record::Without | Record::Said => None,
+            Record::Untold | Record::Missing => (is_taken && is_answered).then_some(Evidence::Turn),
+        }
+    }
+}
+
 /// What is remembered of a delivery between looks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signed {
@@ -131,6 +151,21 @@ mod tests {
             let answered = Signs { record, is_answered: true, ..taken() };
             check(&answered, Some(Evidence::Turn));
             check(&Signs { is_taken: false, ..answered }, None);
+        }
+    }
+
+    #[test]
+    fn what_the_dead_have_read_is_told_by_their_record_before_all_else() {
+        for (record, is_taken, is_answered, expected) in [
+            (Record::Read, false, false, Some(Evidence::Transcript)),
+            (Record::Without, true, true, None),
+            (Record::Said, true, true, None),
+            (Record::Untold, true, true, Some(Evidence::Turn)),
+            (Record::Missing, true, true, Some(Evidence::Turn)),
+            (Record::Untold, false, true, None),
+            (Record::Untold, true, false, None),
+        ] {
+            assert_eq!(record.of_the_dead(is_taken, is_answered), expected, "{record:?}");
         }
     }
 

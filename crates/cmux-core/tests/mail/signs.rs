@@ -44,8 +44,7 @@ impl World {
         let record = self.record(delivery);
         let is_answered = self.life_of(delivery).is_some_and(|it| it.has_answered(delivery.id));
         if !look.is_alive {
-            let turn = (is_taken && is_answered).then_some(Evidence::Turn);
-            return if record == Record::Read { Some(Evidence::Transcript) } else { turn };
+            return record.of_the_dead(is_taken, is_answered);
         }
         let is_empty = look.holds == Holds::Nothing;
         let signs = Signs {
@@ -64,7 +63,7 @@ impl World {
         self.worker.signed.by(&signs, self.now)
     }
 
-    fn record(&self, delivery: &Delivery) -> Record {
+    pub(crate) fn record(&self, delivery: &Delivery) -> Record {
         let Some(cli) = self.life_of(delivery).filter(|_| self.kind.is_recorded) else {
             return Record::Untold;
         };

@@ -288,6 +288,8 @@ impl World {
         let is_alive = || run == self.cli.run && self.cli.is_alive;
         let ticket = || Ok::<_, Infallible>(self.ticket_of(delivery));
         let Ok(look) = shown.seen_through(is_alive, ticket);
+        let may_be_read = delivery.is_some_and(|it| self.record(it).may_be_read());
+        let look = Look { is_shown: look.is_shown && may_be_read, ..look };
         let used = delivery.and_then(|it| self.used(it, &view, &look));
         self.mistaken(Look { used, ..look })
     }

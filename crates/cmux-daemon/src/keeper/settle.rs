@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use cmux_core::agent::Agent;
 use cmux_core::delivery::{
-    Confirm, Delivery, Door, Holds, Look, Pace, PostLook, PostStep, Posting, Sighted, Step, Ticket,
-    Typing,
+    Confirm, Delivery, Door, Holds, Look, Pace, PostLook, PostStep, Posting, Record, Sighted, Step,
+    Ticket, Typing,
 };
 use cmux_core::id::DeliveryId;
 use cmux_core::kind::{Channel, Unconfirmed};
@@ -35,14 +35,16 @@ pub(super) async fn settle(desk: &Desk, agent: &Agent, delivery: Delivery) {
     let (claims, looked) = (desk.claims.clone(), delivery.clone());
     let now = desk.now();
     let found = spawn_blocking(move || {
-        let told = whereabouts.and_then(|at| at.has(&looked));
+        let record = whereabouts.map_or(Record::Untold, |at| at.has(&looked));
         let is_taken = claims.state(looked.id)? == Ticket::Claimed;
+        let used = record.of_the_dead(is_taken, is_answered == Some(true));
         // What cannot be told now may be at the next try. Not for ever: others wait.
-        let used = match told {
-            Some(true) => Some(Evidence::Transcript),
-            Some(false) | None => (is_taken && is_answered).then_some(Evidence::Turn),
+        let is_told = match record {
+            Record::Read | Record::Without | Record::Said => true,
+            Record::Missing => is_answered.is_some(),
+            Record::Untold => used.is_some(),
         };
-        if (told, used) == (None, None) && is_taken && now.since(looked.since) < UNKNOWN_FOR {
+        if !is_told && is_taken && now.since(looked.since) < UNKNOWN_FOR {
             return Ok(None);
         }
         find_out(&claims, &looked, used, now)

@@ -137,26 +137,29 @@ impl Whereabouts {
         }
     }
 
-    /// Returns whether `delivery` is in the transcript, or in that of another session which was written to since
-    /// it was made, if that can be told. Of long ones, that takes a while.
-    pub(in super::super) fn has(&self, delivery: &Delivery) -> Option<bool> {
-        let found = self.search()?;
+    /// Returns what the transcript of one that writes no more says of `delivery`, or that of another session which
+    /// was written to since it was made. Of long ones, that takes a while.
+    pub(in super::super) fn has(&self, delivery: &Delivery) -> Record {
+        let Some(found) = self.search() else { return Record::Untold };
         let own = match &found {
             Some(path) => look_through(&self.transcript, path, &mut 0, delivery.id),
             None => Some(false),
         };
         if own == Some(true) {
-            return own;
+            return Record::Read;
         }
-        let others = self.others(delivery)?;
-        // There was one when it was typed: it is somewhere else now, and nobody has looked into it.
-        if delivery.mark > 0 && found.is_none() && others.is_empty() {
-            return None;
-        }
+        let Some(others) = self.others(delivery) else { return Record::Untold };
         if others.iter().any(|it| it.told == Some(true)) {
-            return Some(true);
+            return Record::Read;
         }
-        own.filter(|_| others.iter().all(|it| it.told.is_some()))
+        let is_missing = found.is_none() && others.is_empty();
+        match is_missing {
+            // There was one when it was typed: it is somewhere else now, and nobody has looked into it.
+            true if delivery.mark > 0 => Record::Untold,
+            true => Record::Missing,
+            false if own.is_none() || others.iter().any(|it| it.told.is_none()) => Record::Untold,
+            false => Record::Without,
+        }
     }
 
     /// Looks for `delivery` in every other transcript that was written to since it was made: a CLI that was told to
@@ -307,11 +310,11 @@ mod tests {
     #[test]
     fn what_was_read_is_found_in_whichever_session_it_went_to() {
         for (files, expected) in [
-            (vec![], Some(false)),
-            (vec![("now", "{}")], Some(false)),
-            (vec![("now", READ)], Some(true)),
-            (vec![("before", READ)], Some(true)),
-            (vec![("before", READ), ("between", "{}"), ("now", "{}")], Some(true)),
+            (vec![], Record::Missing),
+            (vec![("now", "{}")], Record::Without),
+            (vec![("now", READ)], Record::Read),
+            (vec![("before", READ)], Record::Read),
+            (vec![("before", READ), ("between", "{}"), ("now", "{}")], Record::Read),
         ] {
             let state = tempfile::tempdir().unwrap();
             for (session, line) in &files {
@@ -333,10 +336,10 @@ mod tests {
         let transcript = Transcript { shape: TranscriptShape::Demo, path };
         let at = Whereabouts::of(&transcript, "now".to_owned(), "/a", state.path().to_owned());
         let marked = Delivery { mark: 7, ..delivery() };
-        assert_eq!(at.has(&marked), None);
+        assert_eq!(at.has(&marked), Record::Untold);
         // After `/clear` there is none yet of the session, and that of the one before tells.
         fs::write(state.path().join("before.jsonl"), "{}\n").unwrap();
-        assert_eq!(at.has(&marked), Some(false));
+        assert_eq!(at.has(&marked), Record::Without);
     }
 
     #[test]
@@ -347,18 +350,18 @@ mod tests {
         let at = Whereabouts::of(&transcript, "s".to_owned(), "/", folder.path().to_owned());
         let delivery = delivery();
         let id = delivery.id;
-        assert_eq!(at.has(&delivery), Some(false), "there is none");
+        assert_eq!(at.has(&delivery), Record::Missing);
         let file = fs::File::create(folder.path().join("s.jsonl")).unwrap();
         // A hole in a file takes no room.
         file.set_len(100 << 20).unwrap();
-        assert_eq!(at.has(&delivery), Some(false));
+        assert_eq!(at.has(&delivery), Record::Without);
         let mut file =
             fs::File::options().append(true).open(folder.path().join("s.jsonl")).unwrap();
         let prompt = format!("[cmux {id} from a · task · msg_1]\\nhello");
         let record =
             format!(r#"{{"type":"user","message":{{"role":"user","content":"{prompt}"}}}}"#);
         writeln!(file, "\n{record}").unwrap();
-        assert_eq!(at.has(&delivery), Some(true));
+        assert_eq!(at.has(&delivery), Record::Read);
     }
 
     fn delivery() -> Delivery {

@@ -228,12 +228,13 @@ impl Watch {
             ..self.looks(seen, holds, Ticket::Absent)
         };
         let id = way.delivery.id;
-        let is_shown = is_pasted_alone && shown.presses > 0 && shown.holds == Holds::Nothing;
-        let shown = Look { is_shown: is_shown && seen.shows(id), ..shown };
         let mut look = shown.seen_through(|| self.process.is_alive(), || desk.claims.state(id))?;
         let is_out = look.presses > 0 || way.delivery.attempt > 1;
         if is_out || look.ticket == Ticket::Claimed {
-            look.used = self.proven(way, seen, &look, desk).await;
+            let record = self.in_transcript(way).await;
+            let is_shown = is_pasted_alone && look.presses > 0 && look.holds == Holds::Nothing;
+            look.is_shown = is_shown && record.may_be_read() && seen.shows(id);
+            look.used = self.proven(way, record, seen, &look, desk).await;
         }
         Ok(look)
     }
@@ -242,21 +243,22 @@ impl Watch {
     async fn proven(
         &self,
         way: &mut UnderWay,
+        record: Record,
         seen: &Seen,
         look: &Look,
         desk: &Desk,
     ) -> Option<Evidence> {
-        let record = self.in_transcript(way).await;
         let is_taken = look.ticket == Ticket::Claimed && look.holds == Holds::Nothing;
         // Not every CLI shows its prompt while it works.
         let is_left = look.presses > 0 && matches!(look.holds, Holds::Nothing | Holds::Unknown);
-        let is_over = is_taken && seen.doing != Some(Doing::Working) && record != Record::Read;
+        let is_open = record.may_be_read() && record != Record::Read;
+        let is_over = is_taken && seen.doing != Some(Doing::Working) && is_open;
         let said = self.statements.of(Witness::Hooks);
         let made_at = way.delivery.made_at;
         let signs = Signs {
             confirm: self.pace().confirm,
             record,
-            is_answered: is_over && answered(self.agent, way.delivery.id, desk).await,
+            is_answered: is_over && answered(self.agent, way.delivery.id, desk).await == Some(true),
             is_at_rest: said.is_some_and(|it| it.doing == Doing::AtPrompt && it.at > made_at),
             is_taken,
             is_left,
@@ -289,12 +291,16 @@ impl Watch {
     }
 }
 
-/// Returns whether a turn of an agent that a delivery began has run its course, as the store has it: it knows what a
-/// daemon before this one heard. No hook tells of the end of one that was taken back; a model may well answer nothing.
-pub(in super::super) async fn answered(agent: AgentId, delivery: DeliveryId, desk: &Desk) -> bool {
+/// Returns whether a turn of an agent that a delivery began has run its course, as the store has it, if that can be
+/// told: it knows what a daemon before this one heard. A model may well answer nothing.
+pub(in super::super) async fn answered(
+    agent: AgentId,
+    delivery: DeliveryId,
+    desk: &Desk,
+) -> Option<bool> {
     let found = desk.readers.read(move |view| turns::last(view, agent, TURNS_LOOKED_AT)).await;
     let found = found.inspect_err(|error| debug!(%error, "turns could not be looked at"));
-    found.unwrap_or_default().iter().any(|turn| turn.has_read(delivery))
+    Some(found.ok()?.iter().any(|turn| turn.has_read(delivery)))
 }
 
 /// Returns what comes of a look, and whether a dialog was about to open before it or after it: the mark of one
