@@ -403,6 +403,9 @@ impl Watch {
             return Some(way.unlocked());
         }
         self.hold(None, desk);
+        if is_used {
+            self.goes_on(desk);
+        }
         failpoint::hit("mail.put-away");
         let ended = match (is_used, way.was_pasted) {
             (true, _) => Ended::Used,

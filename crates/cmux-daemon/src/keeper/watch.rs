@@ -319,6 +319,21 @@ impl Watch {
         self.in_session(session, desk);
     }
 
+    /// Reads from its first screen what it calls the conversation, if nothing else tells. What is found first
+    /// counts: what is said later may look like it.
+    fn read_session(&mut self, screen: &Screen) {
+        let mark = self.kind.manifest.launch.session_after.as_ref();
+        if let Some(mark) = mark.filter(|_| self.session.is_none() && self.named.is_none()) {
+            self.named = screen.word_after(mark).map(ToOwned::to_owned);
+        }
+    }
+
+    /// Tells the kernel what its first screen called the conversation: something was said in it.
+    pub(super) fn goes_on(&mut self, desk: &Desk) {
+        let named = self.named.take();
+        self.in_session(named, desk);
+    }
+
     /// Tells the kernel which conversation it is in, if that is news.
     fn in_session(&mut self, session: Option<String>, desk: &Desk) {
         if let Some(id) = session.filter(|id| self.session.as_ref() != Some(id)) {
@@ -381,10 +396,8 @@ impl Watch {
             // Whoever says how it is has started, whatever its screen looks like.
             self.starts_by = None;
         }
+        self.read_session(&screen);
         if let Some(starts_by) = self.starts_by {
-            let mark = self.kind.manifest.launch.session_after.as_ref();
-            let named = mark.and_then(|mark| screen.word_after(mark)).map(ToOwned::to_owned);
-            self.named = named.or(self.named.take());
             starting::start(self, &screen, &sight, starts_by, desk).await;
             return true;
         }
@@ -408,8 +421,7 @@ impl Watch {
 
     pub(super) fn tell(&mut self, doing: Doing, rank: u8, desk: &Desk) {
         if doing == Doing::Working {
-            let named = self.named.take();
-            self.in_session(named, desk);
+            self.goes_on(desk);
         }
         self.told = Some(doing.clone());
         self.ledger.soon();
