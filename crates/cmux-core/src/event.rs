@@ -110,11 +110,12 @@ pub enum What {
     AgentAsked {
         intent: &'static str,
     },
-    /// An agent is seen doing something else.
+    /// An agent is seen doing something else, or it is known now until when it does it.
     AgentPhase {
         from: &'static str,
         to: &'static str,
         reason: Option<String>,
+        until: Option<Timestamp>,
     },
     /// This keeps mail from an agent that is at its prompt, or nothing does any more.
     AgentHeld {

@@ -38,6 +38,20 @@ impl Phase {
         }
     }
 
+    /// Returns by when it is over of itself, where that is known: a provider's limit, or the wait before a new start.
+    pub fn until(&self) -> Option<Timestamp> {
+        match self {
+            Phase::Limited { until } => *until,
+            Phase::Down { retry_at } => Some(*retry_at),
+            Phase::Offline
+            | Phase::Starting { .. }
+            | Phase::Idle
+            | Phase::Busy
+            | Phase::Asking
+            | Phase::Failed => None,
+        }
+    }
+
     /// Returns whether a process should be there.
     pub fn has_process(&self) -> bool {
         match self {

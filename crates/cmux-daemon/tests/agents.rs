@@ -98,10 +98,10 @@ fn a_life_is_launched_seen_and_told_until_nothing_is_left_of_it() {
     let of_run = |row: &Row| row.run == Some(run.to_string());
     let told: Vec<String> = house.rows().into_iter().filter(of_run).map(|row| row.data).collect();
     let expected = [
-        r#"{"from":"offline","reason":null,"to":"starting"}"#,
-        r#"{"from":"starting","reason":null,"to":"idle"}"#,
+        r#"{"from":"offline","reason":null,"to":"starting","until":null}"#,
+        r#"{"from":"starting","reason":null,"to":"idle","until":null}"#,
         r#"{"how":"exit 1"}"#,
-        r#"{"from":"idle","reason":"exit 1","to":"down"}"#,
+        r#"{"from":"idle","reason":"exit 1","to":"down","until":"2026-01-01T00:00:01.002Z"}"#,
     ];
     assert_eq!(told, expected);
 }

@@ -63,8 +63,8 @@ fn told(n: i64, [north, south]: &[ProjectId; 2]) -> Event {
     let turn = TurnId::new(ulid(n));
     let what = match n % 8 {
         0 => return Event::own(refused(n)),
-        1 => What::AgentPhase { from: "busy", to: "idle", reason: Some(format!("at its end {n}")) },
-        2 => What::AgentPhase { from: "idle", to: "busy", reason: Some(format!("it began {n}")) },
+        1 => phase("busy", "idle", format!("at its end {n}")),
+        2 => phase("idle", "busy", format!("it began {n}")),
         3 => What::Turned(Turned::Started { turn, deliveries: Vec::new() }),
         _ => What::Turned(Turned::ToolUsed {
             turn,
@@ -83,6 +83,10 @@ fn told(n: i64, [north, south]: &[ProjectId; 2]) -> Event {
         run: None,
         cause: None,
     }
+}
+
+fn phase(from: &'static str, to: &'static str, reason: String) -> What {
+    What::AgentPhase { from, to, reason: Some(reason), until: None }
 }
 
 fn ulid(n: i64) -> Ulid {

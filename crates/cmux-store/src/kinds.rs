@@ -166,7 +166,7 @@ pub(crate) fn data(what: &What) -> Value {
         }
         What::AgentAsked { intent } => json!({"intent": intent}),
         What::AgentHeld { held } => json!({"for": held.map(Waiting::name)}),
-        What::AgentPhase { from, to, reason } => json!({"from": from, "to": to, "reason": reason}),
+        What::AgentPhase { from, to, reason, until } => phase(from, to, reason.as_deref(), *until),
         What::AgentExited { how } => json!({"how": how}),
         What::AgentAdopted { name, kind, pane } | What::AgentFound { name, kind, pane } => {
             json!({"name": name, "kind": kind, "pane": pane})
@@ -212,6 +212,10 @@ pub(crate) fn data(what: &What) -> Value {
             "from": from, "count": count,
         }),
     }
+}
+
+fn phase(from: &str, to: &str, reason: Option<&str>, until: Option<Timestamp>) -> Value {
+    json!({"from": from, "to": to, "reason": reason, "until": until.map(time)})
 }
 
 fn ids(agents: &[AgentId]) -> Vec<String> {

@@ -81,6 +81,9 @@ pub struct Agent {
     pub phase: Phase,
     /// Since when it is in that phase.
     pub since: Time,
+    /// Until when, where that is known: its provider's limit, or the wait before it is started again.
+    #[serde(default)]
+    pub until: Option<Time>,
     /// Why, if there is more to say.
     pub reason: Option<String>,
     /// Whether it is kept when its task is done.

@@ -22,6 +22,12 @@ test("a phase is taken with its time and reason", () => {
   check(event("agent.phase", data), { phase: "asking", since: LATER, reason: "wants to run rm" });
   check(event("agent.phase", { to: "busy" }), { phase: "busy", since: LATER, reason: null });
   check(event("agent.phase", { to: "flying" }), {});
+  const limited = { phase: "limited" as const };
+  const until = { until: LATER };
+  check(event("agent.phase", { to: "limited", ...until }), { ...limited, ...until, since: LATER });
+  check(event("agent.phase", { to: "limited", ...until }), until, LOOK, limited);
+  const after = { phase: "idle" as const, since: LATER, until: null };
+  check(event("agent.phase", { to: "idle" }), after, LOOK, { ...limited, ...until });
 });
 
 test("what people want, what was used and the end of a process are taken", () => {

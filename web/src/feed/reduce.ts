@@ -59,7 +59,9 @@ function changed(agent: Agent, event: Event, data: Data): Agent {
     case "agent.phase": {
       const phase = text(data, "to");
       if (!isPhase(phase)) return agent;
-      return { ...agent, phase, since: event.at, reason: text(data, "reason") };
+      // It may only be known now until when it is in the phase that it was in.
+      const since = phase === agent.phase ? agent.since : event.at;
+      return { ...agent, phase, since, until: text(data, "until"), reason: text(data, "reason") };
     }
     case "agent.asked": {
       const intent = text(data, "intent");
@@ -192,8 +194,8 @@ export function withLooked(state: FleetState, looked: Agent): FleetState {
 /** Returns an agent as it was looked at, in the phase that is known of it if that is a later one. */
 function later(known: Agent | undefined, looked: Agent): Agent {
   if (known === undefined || known.since <= looked.since) return looked;
-  const { phase, since, reason } = known;
-  return { ...looked, phase, since, reason };
+  const { phase, since, until, reason } = known;
+  return { ...looked, phase, since, until, reason };
 }
 
 function withAgent(state: FleetState, agent: Agent): FleetState {

@@ -26,6 +26,7 @@ export function agent(change: Partial<Agent> = {}): Agent {
     intent: "run",
     phase: "idle",
     since: AT,
+    until: null,
     reason: null,
     permanent: false,
     pid: 7,

@@ -3,7 +3,7 @@
 import { useSyncExternalStore } from "react";
 import type { Time } from "../wire";
 import { classes } from "./classes";
-import { age, ago, lasting, moment } from "./format";
+import { age, ago, ahead, lasting, moment } from "./format";
 
 const TICK_MS = 1_000;
 
@@ -50,6 +50,17 @@ export function Ago(props: Props) {
 /** For how long something has been so: `just now`, `for 3s`. */
 export function Lasting(props: Props) {
   return <Since {...props} say={lasting} />;
+}
+
+/** When something will be: `in 3s`, or `any moment` once it should have been. */
+export function Ahead({ at, className }: Props) {
+  const due = Date.parse(at);
+  const said = useSyncExternalStore(subscribe, () => age(Math.max(0, due - now)));
+  return (
+    <time dateTime={at} title={moment(at)} className={classes("whitespace-nowrap", className)}>
+      {ahead(said)}
+    </time>
+  );
 }
 
 function Since({ at, className, say }: Props & { say: (age: string) => string }) {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { age, ago, bytes, count, counted, duration, lasting, money, used } from "./format";
+import { age, ago, ahead, bytes, count, counted, duration, lasting, money, used } from "./format";
 
 test.each([
   [0, "now"],
@@ -13,11 +13,12 @@ test.each([
 ])("an age of %d ms is %s", (ms, said) => expect(age(ms)).toBe(said));
 
 test.each([
-  [0, "just now", "just now"],
-  [4_200, "4s ago", "for 4s"],
-  [7_500_000, "2h 5m ago", "for 2h 5m"],
-])("what is %d ms old was %s, and lasts %s", (ms, was, lasts) => {
+  [0, "just now", "just now", "any moment"],
+  [4_200, "4s ago", "for 4s", "in 4s"],
+  [7_500_000, "2h 5m ago", "for 2h 5m", "in 2h 5m"],
+])("what is %d ms away was %s, lasts %s, or will be %s", (ms, was, lasts, will) => {
   expect(ago(age(ms))).toBe(was);
+  expect(ahead(age(ms))).toBe(will);
   expect(lasting(age(ms))).toBe(lasts);
 });
 

@@ -30,6 +30,11 @@ export function ago(said: string): string {
   return said === NOW ? "just now" : `${said} ago`;
 }
 
+/** Returns when something will be, of which that is how far it is away: `any moment`, `in 3m`. */
+export function ahead(said: string): string {
+  return said === NOW ? "any moment" : `in ${said}`;
+}
+
 function two(large: number, unit: string, small: number, smallUnit: string): string {
   return small === 0 ? `${large}${unit}` : `${large}${unit} ${small}${smallUnit}`;
 }

@@ -13,6 +13,7 @@ import {
   RotateCw,
 } from "lucide-react";
 import type { Agent, Intent, Phase } from "../wire";
+import { Ahead } from "./age";
 import { classes } from "./classes";
 import { describePhase, TONE_TEXT } from "./describe";
 
@@ -48,6 +49,17 @@ export function PhaseDot({ phase, intent, className, named }: Props & { named?: 
     <>
       <Icon aria-hidden size={15} className={classes("shrink-0", TONE_TEXT[tone], className)} />
       {named && <span className="sr-only">{label}</span>}
+    </>
+  );
+}
+
+/** When an agent's phase is over of itself, if that is known, said after what it waits for. */
+export function PhaseEnd({ agent }: { agent: Agent }) {
+  if (agent.until === null) return null;
+  return (
+    <>
+      {agent.phase === "down" ? " · again " : " · over "}
+      <Ahead at={agent.until} />
     </>
   );
 }

@@ -19,6 +19,8 @@ export type Agent = {
   phase: Phase;
   /** Since when it is in that phase. */
   since: Time;
+  /** Until when, where that is known: its provider's limit, or the wait before it is started again. */
+  until: Time | null;
   /** Why, if there is more to say. */
   reason: string | null;
   /** Whether it is kept when its task is done. */

@@ -19,6 +19,9 @@ pub const TOLD_WITHIN: Duration = Duration::from_secs(10);
 /// How long it may take to end an agent, or to clear away what it left, before it is tried again.
 pub const END_WITHIN: Duration = Duration::from_secs(40);
 
+/// How far two words for the end of one phase may be apart, and mean the same moment.
+const COUNTED_LAG: Duration = Duration::from_secs(5);
+
 /// Returns what is due for `agent` at `now`.
 pub fn plan(agent: &Agent, policy: &RestartPolicy, now: Timestamp, ids: &mut dyn NewIds) -> Plan {
     let mut plan = Plan::default();
@@ -208,8 +211,17 @@ fn exit_event(before: &Agent, after: &Agent) -> Option<Event> {
 
 fn phase_event(before: &Agent, after: &Agent) -> Option<Event> {
     let (from, to) = (before.phase.name(), after.phase.name());
-    let reason = after.reason.clone();
-    (from != to).then(|| event(after, What::AgentPhase { from, to, reason }))
+    let (reason, until) = (after.reason.clone(), after.phase.until());
+    let is_news = from != to || is_another(before.phase.until(), until);
+    is_news.then(|| event(after, What::AgentPhase { from, to, reason, until }))
+}
+
+/// Returns whether `after` is another end than `before`: a line that counts down says a little else at each look.
+fn is_another(before: Option<Timestamp>, after: Option<Timestamp>) -> bool {
+    match (before, after) {
+        (Some(before), Some(after)) => before.since(after).max(after.since(before)) > COUNTED_LAG,
+        (before, after) => before.is_some() != after.is_some(),
+    }
 }
 
 /// Returns an event of cmux's own, of `agent` in its present life.
@@ -308,6 +320,29 @@ mod tests {
         assert_eq!(actions(&agent, NOW).iter().map(name_of).collect::<Vec<_>>(), ["clear"]);
         let agent = see(&agent, Sighting::Cleared);
         assert_eq!(actions(&agent, NOW).iter().map(name_of).collect::<Vec<_>>(), ["launch"]);
+    }
+
+    #[test]
+    fn until_when_a_phase_lasts_is_told_as_soon_as_it_is_known() {
+        let limited =
+            |until| Sighting::Doing { doing: crate::agent::Doing::Limited { until }, rank: 0 };
+        let told = |before: &Agent, after: &Agent| {
+            let until = |event: Event| {
+                let What::AgentPhase { to, until, .. } = event.what else { panic!("{event:?}") };
+                (to, until)
+            };
+            news(before, after).into_iter().map(until).collect::<Vec<_>>()
+        };
+        let idle = see(&alive(), at_prompt());
+        let (vague, known) = (see(&idle, limited(None)), see(&idle, limited(Some(NOW))));
+        assert_eq!(told(&idle, &vague), [("limited", None)]);
+        assert_eq!(told(&vague, &see(&vague, limited(Some(NOW)))), [("limited", Some(NOW))]);
+        assert_eq!(told(&known, &known), []);
+        // What counts down is not read at the moment that it changes.
+        let (soon, later) = (NOW + COUNTED_LAG, NOW + COUNTED_LAG * 2);
+        assert_eq!(told(&known, &see(&known, limited(Some(soon)))), []);
+        assert_eq!(told(&known, &see(&known, limited(Some(later)))), [("limited", Some(later))]);
+        assert_eq!(told(&known, &see(&known, at_prompt())), [("idle", None)]);
     }
 
     #[test]

@@ -358,6 +358,7 @@ fn say(agent: &Agent, queue: u64, usage: cmux_wire::usage::Usage) -> wire::Agent
         },
         phase: say_phase(&agent.phase),
         since: time(agent.since),
+        until: agent.phase.until().map(time),
         reason: agent.reason.clone(),
         permanent: agent.setup.permanent,
         pid: process.map(|process| process.pid),

@@ -190,7 +190,8 @@ fn what_befalls_an_agent_is_told_with_its_life_and_project() {
     let parent = Some(id(9));
     let spawned =
         What::AgentSpawned { name: text("w"), role: text("r"), kind: text("demo"), parent };
-    let phase = What::AgentPhase { from: "idle", to: "busy", reason: Some(text("so")) };
+    let (reason, until) = (Some(text("so")), Some(NOW));
+    let phase = What::AgentPhase { from: "idle", to: "limited", reason, until };
     let said: [(What, &str, Value); 7] = [
         (
             spawned,
@@ -198,7 +199,14 @@ fn what_befalls_an_agent_is_told_with_its_life_and_project() {
             json!({"name": "w", "role": "r", "kind": "demo", "parent": id(9).to_string()}),
         ),
         (What::AgentAsked { intent: "stop" }, "agent.asked", json!({"intent": "stop"})),
-        (phase, "agent.phase", json!({"from": "idle", "to": "busy", "reason": "so"})),
+        (
+            phase,
+            "agent.phase",
+            json!({
+                "from": "idle", "to": "limited", "reason": "so",
+                "until": "2026-01-01T00:00:00.000Z",
+            }),
+        ),
         (What::AgentHeld { held: Some(Waiting::Draft) }, "agent.held", json!({"for": "draft"})),
         (What::AgentHeld { held: None }, "agent.held", json!({"for": null})),
         (What::AgentExited { how: text("exit 1") }, "agent.exited", json!({"how": "exit 1"})),

@@ -217,6 +217,7 @@ fn said_of_agents() -> Vec<(&'static str, Value)> {
         intent: agent::Intent::Run,
         phase: agent::Phase::Idle,
         since: time(),
+        until: Some(time()),
         reason: Some(text()),
         permanent: true,
         pid: Some(7),

@@ -10,7 +10,7 @@ import { describeWait } from "../../shared/describe";
 import { counted } from "../../shared/format";
 import { go } from "../../shared/go";
 import { Menu } from "../../shared/menu";
-import { PhaseLabel } from "../../shared/phase";
+import { PhaseEnd, PhaseLabel } from "../../shared/phase";
 import { canTend, describeTending, type Tending, tend, tendMenu } from "../../shared/tend";
 import type { Agent } from "../../wire";
 import { AnswerButton, Question } from "./asked";
@@ -61,6 +61,7 @@ export function Doing({ agent }: { agent: Agent }) {
       </span>
       <span className="min-w-0 flex-1 basis-40 break-words text-quiet">
         {describeWait(agent)}
+        <PhaseEnd agent={agent} />
         {isAsking && <Question agent={agent} />}
       </span>
       {agent.queue > 0 && (

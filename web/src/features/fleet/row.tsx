@@ -11,7 +11,7 @@ import { classes } from "../../shared/classes";
 import { describeWait } from "../../shared/describe";
 import { counted, used } from "../../shared/format";
 import { Menu } from "../../shared/menu";
-import { PhaseLabel } from "../../shared/phase";
+import { PhaseEnd, PhaseLabel } from "../../shared/phase";
 import { tendMenu } from "../../shared/tend";
 import type { Agent, Project } from "../../wire";
 import { CELLS, COLUMNS } from "./columns";
@@ -75,6 +75,7 @@ export const AgentRow = memo(function AgentRow(props: Props) {
       </span>
       <span className={classes("truncate self-center text-quiet", CELLS.waits)} title={wait}>
         {wait}
+        <PhaseEnd agent={agent} />
       </span>
       <span className={classes("flex items-center justify-end", CELLS.queue)}>
         <Queue length={agent.queue} />

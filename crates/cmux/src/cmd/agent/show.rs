@@ -61,9 +61,26 @@ pub(crate) fn tell(agent: &Agent, say: Say) -> String {
     say.table(&rows)
 }
 
-/// Returns an agent's phase, for how long it is in it, and what is wanted otherwise.
+/// Returns an agent's phase, for how long it is in it and will be, and what is wanted otherwise.
 pub(crate) fn phase_for(agent: &Agent) -> String {
-    format!("{} for {}", phase(agent), span(now_ms() - agent.since.millis()))
+    phase_at(agent, now_ms())
+}
+
+fn phase_at(agent: &Agent, now: i64) -> String {
+    let told = format!("{} for {}", phase(agent), span(now - agent.since.millis()));
+    let Some(left) = agent.until.map(|until| until.millis() - now).filter(|left| *left > 0) else {
+        return told;
+    };
+    match agent.phase {
+        Phase::Limited => format!("{told}, {} left", span(left)),
+        Phase::Down => format!("{told}, starts in {}", span(left)),
+        Phase::Offline
+        | Phase::Starting
+        | Phase::Idle
+        | Phase::Busy
+        | Phase::Asking
+        | Phase::Failed => told,
+    }
 }
 
 /// Returns how much mail waits for an agent, if any does.
@@ -172,6 +189,20 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_phase_that_is_over_of_itself_tells_when() {
+        for (phase, until, expected) in [
+            (Phase::Limited, Some(7_205_000), "limited for 5 s, 2 h left"),
+            (Phase::Down, Some(65_000), "down for 5 s, starts in 1 min"),
+            (Phase::Limited, Some(5_000), "limited for 5 s"),
+            (Phase::Limited, None, "limited for 5 s"),
+            (Phase::Idle, None, "idle for 5 s"),
+        ] {
+            let agent = Agent { phase, until: until.map(Time::from_millis), ..agent() };
+            assert_eq!(phase_at(&agent, 5_000), expected);
+        }
+    }
+
+    #[test]
     fn mail_that_waits_is_told_and_none_is_not() {
         for (queue, expected) in [(0, ""), (1, "1 message waiting"), (2, "2 messages waiting")] {
             assert_eq!(mail(&Agent { queue, ..agent() }), expected);
@@ -192,6 +223,7 @@ pub(crate) mod tests {
             intent: Intent::Run,
             phase: Phase::Offline,
             since: Time::from_millis(0),
+            until: None,
             reason: None,
             permanent: false,
             pid: None,
