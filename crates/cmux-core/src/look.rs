@@ -110,7 +110,7 @@ pub fn next(
         Some(
             Seen::Idle
             | Seen::Draft { .. }
-            | Seen::Busy
+            | Seen::Busy { .. }
             | Seen::Asking { .. }
             | Seen::Limited { .. },
         ) => return Step::Ready,
@@ -217,7 +217,7 @@ mod tests {
         check("", None, None, &Step::Wait);
         for seen in [
             Seen::Idle,
-            Seen::Busy,
+            Seen::Busy { answers: false },
             Seen::Draft { text: "hm".to_owned() },
             Seen::Asking { what: "permission".to_owned() },
             Seen::Limited { until: None },

@@ -373,13 +373,13 @@ pub enum Refused {
 fn is_over(state: MessageState) -> &'static str {
     match state {
         MessageState::Delivered => "its reader has read it",
-        MessageState::Claimed => "its reader has just taken it",
         MessageState::Failed | MessageState::Cancelled | MessageState::Expired => {
             "`cmux message retry` has it sent after all"
         }
         MessageState::Queued
         | MessageState::Typing
         | MessageState::Submitted
+        | MessageState::Claimed
         | MessageState::InDoubt => "it is still on its way: `cmux message cancel` takes it back",
     }
 }

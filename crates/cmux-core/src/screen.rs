@@ -65,7 +65,10 @@ pub enum Region {
 pub enum Seen {
     /// At its prompt, with nothing in it.
     Idle,
-    Busy,
+    Busy {
+        /// Whether its model is seen to have begun to answer.
+        answers: bool,
+    },
     Asking {
         what: String,
     },
@@ -116,7 +119,7 @@ impl Eyes {
                 Composer::Holds(text) => Seen::Draft { text: text.clone() },
                 Composer::Empty | Composer::Absent => Seen::Idle,
             },
-            Says::Busy => Seen::Busy,
+            Says::Busy { answers } => Seen::Busy { answers: *answers },
             Says::Asking { what } => Seen::Asking { what: what.clone() },
             Says::Limited => {
                 let told = view.from(rule.region, line);
@@ -127,7 +130,7 @@ impl Eyes {
         // What looks like a prompt in a question is an option of it.
         let composer = match seen {
             Seen::Asking { .. } | Seen::Dialog { .. } => Composer::Absent,
-            Seen::Idle | Seen::Busy | Seen::Limited { .. } | Seen::Draft { .. } => composer,
+            Seen::Idle | Seen::Busy { .. } | Seen::Limited { .. } | Seen::Draft { .. } => composer,
         };
         Sight {
             seen: Some(seen),

@@ -141,7 +141,7 @@ pub fn judge<'a>(
 pub fn doing(seen: &Seen) -> Doing {
     match seen {
         Seen::Idle | Seen::Draft { .. } => Doing::AtPrompt,
-        Seen::Busy => Doing::Working,
+        Seen::Busy { .. } => Doing::Working,
         Seen::Asking { what } => Doing::Asking { what: what.clone() },
         Seen::Limited { until } => Doing::Limited { until: *until },
         Seen::Dialog { name } => Doing::Asking { what: name.clone() },

@@ -23,7 +23,7 @@ pub use self::used::{Looked, Used, used};
 const LOOKED_MAX: usize = 100_000;
 
 /// How many transcripts are looked through that were written to of late.
-const RECENT_MAX: usize = 32;
+const RECENT_MAX: usize = 256;
 
 /// A transcript that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +31,14 @@ pub struct Found {
     pub path: PathBuf,
     pub size: u64,
     pub modified: SystemTime,
+}
+
+/// The transcripts that were written to of late, the newest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recent {
+    pub found: Vec<Found>,
+    /// Whether these are all, and not too many.
+    pub is_all: bool,
 }
 
 /// Why it is not known whether there is a transcript.
@@ -57,13 +65,13 @@ impl Transcript {
         Ok(found.into_iter().max_by(|a, b| (a.modified, &a.path).cmp(&(b.modified, &b.path))))
     }
 
-    /// Returns the transcripts of any session that were written to since then, the newest first: a CLI may
-    /// begin another session in the middle of its life. Of too many, the oldest are left out.
+    /// Returns the transcripts of any session that were written to since then: a CLI may begin another session in the
+    /// middle of its life. Of too many, the oldest are left out.
     pub fn recent(
         &self,
         known: impl Fn(Place) -> Option<String>,
         since: SystemTime,
-    ) -> Result<Vec<Found>, SearchError> {
+    ) -> Result<Recent, SearchError> {
         let any = |place: Place| match matches!(place, Place::Session | Place::SessionHead) {
             true => Some("*".to_owned()),
             false => plain(place, &known),
@@ -71,8 +79,9 @@ impl Transcript {
         let mut found = search(&self.path.fill(any)?)?;
         found.retain(|it| it.modified >= since);
         found.sort_by(|a, b| (b.modified, &b.path).cmp(&(a.modified, &a.path)));
+        let is_all = found.len() <= RECENT_MAX;
         found.truncate(RECENT_MAX);
-        Ok(found)
+        Ok(Recent { found, is_all })
     }
 }
 
@@ -249,9 +258,17 @@ mod tests {
         let path = Template::read("{home}/*/{session}.jsonl").unwrap();
         let transcript = Transcript { shape: TranscriptShape::Claude, path };
         let home = folder.path().to_str().unwrap();
-        let found = transcript.recent(|place| known(place, home, "other"), since).unwrap();
+        let recent = || transcript.recent(|place| known(place, home, "other"), since).unwrap();
+        let Recent { found, is_all } = recent();
         let paths: Vec<_> = found.iter().map(|it| it.path.strip_prefix(folder.path())).collect();
         assert_eq!(paths, [Ok(Path::new("a/y.jsonl")), Ok(Path::new("b/x.jsonl"))]);
+        assert!(is_all);
+        // Of too many, it is told that they are not all.
+        for n in 0..RECENT_MAX {
+            write(folder.path(), &format!("c/{n}.jsonl"));
+        }
+        let Recent { found, is_all } = recent();
+        assert_eq!((found.len(), is_all), (RECENT_MAX, false));
     }
 
     #[test]

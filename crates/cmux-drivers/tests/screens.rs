@@ -247,7 +247,7 @@ fn said(seen: Option<&Seen>) -> &'static str {
     match seen {
         None => "unknown",
         Some(Seen::Idle) => "idle",
-        Some(Seen::Busy) => "busy",
+        Some(Seen::Busy { .. }) => "busy",
         Some(Seen::Asking { .. }) => "asking",
         Some(Seen::Limited { .. }) => "limited",
         Some(Seen::Dialog { .. }) => "dialog",
@@ -258,7 +258,7 @@ fn said(seen: Option<&Seen>) -> &'static str {
 fn phase_of(rule: &Rule) -> &'static str {
     match rule.says {
         Says::Idle => "idle",
-        Says::Busy => "busy",
+        Says::Busy { .. } => "busy",
         Says::Asking { .. } => "asking",
         Says::Limited => "limited",
         Says::Dialog { .. } => "dialog",

@@ -182,7 +182,7 @@ impl Typing {
         if is_back || is_unused {
             let why =
                 if is_back { "it came back to the prompt" } else { "it was taken, and not used" };
-            self.again = Some(why.to_owned());
+            self.again = Some(why.to_owned()).filter(|_| !look.is_recalled);
             return Step::GiveBack;
         }
         match look.holds {

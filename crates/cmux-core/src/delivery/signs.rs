@@ -11,8 +11,9 @@ use crate::agent::Doing;
 use crate::message::Evidence;
 use crate::time::Timestamp;
 
-/// How long an agent must have been at what its own record says that it was asked, where no answer is written down:
-/// it may think for long, and whoever interrupts it for a message that cannot wait is not to wait for that.
+/// How long the model of an agent must have been seen at an answer to what its own record says that it was asked,
+/// where none is written down: it may think for long, and whoever interrupts it for a message that cannot wait is not
+/// to wait for that. That the agent is at work shows nothing: it may ask a model in vain that does not answer.
 const THOUGHT_FOR: Duration = Duration::from_secs(30);
 
 /// What an agent's own record of its conversation says of a delivery.
@@ -37,14 +38,16 @@ pub struct Signs {
     pub record: Record,
     /// Whether a turn that it began has run its course, as a hook has told.
     pub is_answered: bool,
-    /// Whether a hook has told since it was made that the agent is at its prompt.
-    pub is_at_rest: bool,
+    /// When a hook has told last that the agent is at its prompt, if it is.
+    pub rests_since: Option<Timestamp>,
     /// Whether its ticket is taken, and nothing is at the prompt.
     pub is_taken: bool,
     /// Whether it was submitted, and is not at the prompt.
     pub is_left: bool,
     /// Whether it is to be seen on the screen.
     pub is_shown: bool,
+    /// Whether its screen shows that its model has begun to answer, which it may write down much later.
+    pub is_answering: bool,
     pub doing: Option<Doing>,
 }
 
@@ -71,8 +74,10 @@ impl Record {
 /// What is remembered of a delivery between looks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signed {
-    /// Since when the agent was seen at it that has taken it.
-    works_since: Option<Timestamp>,
+    /// Since when its agent's record says that it was asked, and no more. Another turn may have ended before.
+    said_since: Option<Timestamp>,
+    /// Since when the model of the agent that has taken it was seen at an answer.
+    answers_since: Option<Timestamp>,
     /// Whether it was seen at something since it has left the prompt: a short turn may be over before what began it
     /// is drawn.
     has_begun: bool,
@@ -81,13 +86,13 @@ pub struct Signed {
 impl Signed {
     /// Returns by what it is known that the delivery was read, if it is.
     pub fn by(&mut self, signs: &Signs, now: Timestamp) -> Option<Evidence> {
+        let is_over = self.is_over(signs, now);
         let thinks = self.thinks(signs, now);
         let has_begun = self.begins(signs);
         let answered = (signs.is_answered && signs.is_taken).then_some(Evidence::Turn);
         match (signs.record, signs.confirm) {
             (Record::Read, _) => Some(Evidence::Transcript),
             (Record::Said, Confirm::Hook) => {
-                let is_over = signs.is_taken && signs.is_at_rest;
                 answered.or((thinks || is_over).then_some(Evidence::Turn))
             }
             (Record::Without, _) | (Record::Said, Confirm::Sight) => None,
@@ -98,10 +103,18 @@ impl Signed {
         }
     }
 
+    /// Returns whether a turn has ended since it was seen to be asked.
+    fn is_over(&mut self, signs: &Signs, now: Timestamp) -> bool {
+        let is_said = signs.record == Record::Said;
+        self.said_since = is_said.then(|| self.said_since.unwrap_or(now));
+        let rests_after = |since| signs.rests_since.is_some_and(|at| at > since);
+        signs.is_taken && self.said_since.is_some_and(rests_after)
+    }
+
     fn thinks(&mut self, signs: &Signs, now: Timestamp) -> bool {
-        let is_at_it = signs.is_taken && signs.doing == Some(Doing::Working);
-        let since = is_at_it.then(|| self.works_since.unwrap_or(now));
-        self.works_since = since;
+        let is_at_it = signs.is_taken && signs.is_answering;
+        let since = is_at_it.then(|| self.answers_since.unwrap_or(now));
+        self.answers_since = since;
         since.is_some_and(|since| now.since(since) >= THOUGHT_FOR)
     }
 
@@ -124,7 +137,7 @@ mod tests {
     fn what_the_record_has_was_read_and_what_it_has_not_was_not() {
         for confirm in [Confirm::Hook, Confirm::Sight] {
             check(&Signs { confirm, record: Record::Read, ..taken() }, Some(Evidence::Transcript));
-            let all = Signs { is_answered: true, is_at_rest: true, is_shown: true, ..taken() };
+            let all = Signs { is_answered: true, is_shown: true, is_answering: true, ..taken() };
             check(&Signs { confirm, record: Record::Without, ..all }, None);
         }
     }
@@ -134,14 +147,18 @@ mod tests {
         let said = Signs { record: Record::Said, ..taken() };
         check(&said, None);
         check(&Signs { is_answered: true, ..said.clone() }, Some(Evidence::Turn));
-        check(&Signs { is_at_rest: true, ..said.clone() }, Some(Evidence::Turn));
-        check(&Signs { is_at_rest: true, is_taken: false, ..said }, None);
+        let mut signed = Signed::default();
+        let rests = |at| Signs { rests_since: Some(at), ..said.clone() };
+        let soon = NOW + SECOND;
+        assert_eq!(signed.by(&rests(NOW), NOW), None, "that may be the end of another turn");
+        assert_eq!(signed.by(&Signs { is_taken: false, ..rests(soon) }, soon), None);
+        assert_eq!(signed.by(&rests(soon), soon), Some(Evidence::Turn));
     }
 
     /// A hook of the person's may still hold it back, and the agent shows that it is at work meanwhile.
     #[test]
     fn work_alone_does_not_show_that_what_a_hook_took_was_read() {
-        for record in [Record::Untold, Record::Missing, Record::Without] {
+        for record in [Record::Untold, Record::Missing, Record::Without, Record::Said] {
             let works = Signs { record, doing: Some(Doing::Working), is_shown: true, ..taken() };
             let mut signed = Signed::default();
             let seen = (0..600).find_map(|second| signed.by(&works, NOW + SECOND * second));
@@ -171,14 +188,13 @@ mod tests {
 
     #[test]
     fn who_thinks_for_long_has_read_what_was_asked_and_breaks_do_not_count() {
-        let thinks =
-            Signs { record: Record::Said, doing: Some(Doing::Working), is_left: true, ..taken() };
+        let works = Signs { record: Record::Said, doing: Some(Doing::Working), ..taken() };
+        let thinks = Signs { is_answering: true, ..works.clone() };
         let mut signed = Signed::default();
         let early = (0..30).find_map(|second| signed.by(&thinks, NOW + SECOND * second));
         assert_eq!(early, None);
         assert_eq!(signed.by(&thinks, NOW + SECOND * 30), Some(Evidence::Turn));
-        let rests = Signs { doing: Some(Doing::AtPrompt), ..thinks.clone() };
-        assert_eq!(signed.by(&rests, NOW + SECOND * 31), None);
+        assert_eq!(signed.by(&works, NOW + SECOND * 31), None);
         assert_eq!(signed.by(&thinks, NOW + SECOND * 60), None);
     }
 
@@ -209,10 +225,11 @@ mod tests {
             confirm: Confirm::Hook,
             record: Record::Untold,
             is_answered: false,
-            is_at_rest: false,
+            rests_since: None,
             is_taken: true,
             is_left: true,
             is_shown: false,
+            is_answering: false,
             doing: Some(Doing::AtPrompt),
         }
     }

@@ -26,17 +26,16 @@ pub struct Rule {
 pub enum Says {
     /// At its prompt. If there is text in it, that is somebody's draft.
     Idle,
-    Busy,
-    /// A question is on its screen that only a person, or an approval, may answer.
-    Asking {
-        what: String,
+    Busy {
+        /// Whether it shows that the model has begun to answer, be it only by thinking.
+        answers: bool,
     },
+    /// A question is on its screen that only a person, or an approval, may answer.
+    Asking { what: String },
     /// Its provider gives it nothing more for a while. When that is over is read from the line.
     Limited,
     /// Something that comes up at its start is in the way.
-    Dialog {
-        name: String,
-    },
+    Dialog { name: String },
 }
 
 impl Rule {

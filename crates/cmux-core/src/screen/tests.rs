@@ -9,7 +9,7 @@ const NOW: Timestamp = Timestamp(1_794_835_200_000);
 
 #[test]
 fn the_first_rule_that_fits_is_right() {
-    check("✢ Working… (5s)\n───\n❯\n───", Some(Seen::Busy), "spinner");
+    check("✢ Working… (5s)\n───\n❯\n───", Some(Seen::Busy { answers: false }), "spinner");
     check("● Done.\n───\n❯\n───", Some(Seen::Idle), "prompt");
     check("● Done.\n───\n❯ wait\n───", Some(Seen::Draft { text: "wait".to_owned() }), "prompt");
     let asking = Seen::Asking { what: "a permission".to_owned() };
@@ -46,7 +46,7 @@ fn a_title_is_a_region_of_its_own() {
     let screen = Screen { title: "⠸ work".to_owned(), ..Screen::of("───\n❯\n───") };
     let sight = eyes().look(&screen, NOW, 0);
     assert_eq!((sight.rule.as_deref(), sight.line.as_str()), (Some("title"), "⠸ work"));
-    assert_eq!(sight.seen, Some(Seen::Busy));
+    assert_eq!(sight.seen, Some(Seen::Busy { answers: false }));
 }
 
 #[test]
@@ -83,8 +83,8 @@ fn eyes() -> Eyes {
         rules: vec![
             rule("trust", trust, Region::Last(3), &["^Trust?", "^ ❯ No$"]),
             rule("permission", asking, Region::Last(3), &["❯ #. ", "^ Esc to cancel$"]),
-            rule("title", Says::Busy, Region::Title, &["^[⠁-⣿] "]),
-            rule("spinner", Says::Busy, Region::Above(2), &["^✢ *… ("]),
+            rule("title", Says::Busy { answers: false }, Region::Title, &["^[⠁-⣿] "]),
+            rule("spinner", Says::Busy { answers: false }, Region::Above(2), &["^✢ *… ("]),
             rule("limit", Says::Limited, Region::Above(1), &["^limit, "]),
             prompt,
         ],

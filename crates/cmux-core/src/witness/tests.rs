@@ -138,8 +138,8 @@ fn a_title_says_what_needs_no_prompt() {
             below_max: 6,
         },
         rules: vec![
-            rule("seen", Says::Busy, Region::Whole, None, "work"),
-            rule("spins", Says::Busy, Region::Title, None, "^[⠁-⣿] "),
+            rule("seen", Says::Busy { answers: false }, Region::Whole, None, "work"),
+            rule("spins", Says::Busy { answers: false }, Region::Title, None, "^[⠁-⣿] "),
             rule("ready", Says::Idle, Region::Title, Some(true), "^◇ "),
         ],
     };

@@ -89,6 +89,8 @@ pub(crate) struct Cli {
     pub(crate) read_in_turn: Option<DeliveryId>,
     /// What was read in turns of whose end a hook has told.
     pub(crate) answered: Vec<DeliveryId>,
+    /// When a hook has told of the end of a turn last.
+    pub(crate) rests_since: Option<Timestamp>,
     pub(crate) input_at: Timestamp,
     /// When it last put back itself what a person had submitted.
     pub(crate) returned_at: Timestamp,
@@ -119,6 +121,7 @@ impl Cli {
             transcript: Vec::new(),
             read_in_turn: None,
             answered: Vec::new(),
+            rests_since: None,
             input_at: now,
             returned_at: Timestamp(0),
             asked_to_end_at: None,
@@ -342,7 +345,11 @@ impl World {
         }
         if !prompt.is_blocked {
             prompt.is_passed = true;
-            let starts = self.dice.time(50, 2000, 30);
+            let starts = match self.kind.says_first {
+                true => self.dice.time(500, 45_000, 100),
+                false => self.dice.time(50, 2000, 30),
+            };
+            self.draw();
             return self.in_loop(starts, Loop::Begins);
         }
         let at = self.cli.submitted.iter().position(|it| it.event == event).unwrap();
@@ -389,6 +396,7 @@ impl World {
         self.cli.turns += 1;
         if !self.strikes(Fault::HookLost, |it| &mut it.kills_hook) {
             self.cli.tell_answered();
+            self.cli.rests_since = Some(self.now);
         }
         self.begins();
         self.draw();
@@ -422,8 +430,10 @@ impl World {
 
     /// Draws what there is, a little later.
     pub(crate) fn draw(&mut self) {
-        let is_working =
-            self.cli.is_busy() || (self.kind.shows_hooks && !self.cli.submitted.is_empty());
+        let mut submitted = self.cli.submitted.iter();
+        let is_working = self.cli.is_busy()
+            || (self.kind.says_first && submitted.any(|it| it.is_passed))
+            || (self.kind.shows_hooks && !self.cli.submitted.is_empty());
         let doing = match (self.cli.has_dialog, is_working) {
             (true, _) => Doing::Asking { what: String::new() },
             (false, true) => Doing::Working,

@@ -247,12 +247,14 @@ impl Store {
                 *message = message.in_state(MessageState::Cancelled, None);
                 None
             }
-            MessageState::Typing | MessageState::Submitted | MessageState::InDoubt => {
+            MessageState::Typing
+            | MessageState::Submitted
+            | MessageState::Claimed
+            | MessageState::InDoubt => {
                 message.recall = Some(Recall::Cancelled);
                 Some(Action::Recall { agent, delivery: message.delivery? })
             }
-            MessageState::Claimed
-            | MessageState::Delivered
+            MessageState::Delivered
             | MessageState::Failed
             | MessageState::Cancelled
             | MessageState::Expired => None,

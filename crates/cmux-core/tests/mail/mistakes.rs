@@ -23,6 +23,10 @@ pub(crate) enum Mistake {
     TrustsClaims,
     /// What the hook has taken counts as read as soon as its agent is seen at work.
     TrustsWork,
+    /// What is asked of a model counts as read once its agent was seen at work for a while, …
+    TrustsWorkOnWhatIsSaid,
+    /// … or once a hook has told of the end of any turn since it was made.
+    TrustsAnyRest,
     /// tmux does what it is sent, whatever has become of the pane, …
     TypesUnguarded,
     /// … or however late it is, …
@@ -68,6 +72,16 @@ fn a_claim_that_counts_as_use_is_found_out() {
 #[test]
 fn work_that_counts_as_use_is_found_out() {
     check(Mistake::TrustsWork, "it is told that something was read that was not");
+}
+
+#[test]
+fn work_on_what_is_not_answered_that_counts_as_use_is_found_out() {
+    check(Mistake::TrustsWorkOnWhatIsSaid, "it is told that something was read that was not");
+}
+
+#[test]
+fn an_end_of_another_turn_that_counts_as_use_is_found_out() {
+    check(Mistake::TrustsAnyRest, "it is told that something was read that was not");
 }
 
 #[test]

@@ -47,17 +47,24 @@ impl World {
             return record.of_the_dead(is_taken, is_answered);
         }
         let is_empty = look.holds == Holds::Nothing;
+        let is_working = look.doing == Some(Doing::Working);
         let signs = Signs {
             confirm: if self.kind.has_hook { Confirm::Hook } else { Confirm::Sight },
             record,
-            is_answered: is_answered && look.doing != Some(Doing::Working),
-            is_at_rest: false,
+            is_answered: is_answered && !is_working,
+            rests_since: self.life_of(delivery).and_then(|it| it.rests_since),
             is_taken: is_taken && is_empty,
             is_left: look.presses > 0 && matches!(look.holds, Holds::Nothing | Holds::Unknown),
             is_shown: view.shown.contains(&delivery.id),
+            is_answering: self.makes(Mistake::TrustsWorkOnWhatIsSaid) && is_working,
             doing: look.doing.clone(),
         };
-        if self.makes(Mistake::TrustsWork) && signs.is_taken && look.doing == Some(Doing::Working) {
+        if self.makes(Mistake::TrustsWork) && signs.is_taken && is_working {
+            return Some(Evidence::Turn);
+        }
+        let is_said = signs.is_taken && record == Record::Said;
+        let rests = |since| since > delivery.made_at;
+        if self.makes(Mistake::TrustsAnyRest) && is_said && signs.rests_since.is_some_and(rests) {
             return Some(Evidence::Turn);
         }
         self.worker.signed.by(&signs, self.now)
@@ -69,9 +76,17 @@ impl World {
         };
         match cli.has_used(delivery.id, delivery.mark, self.now) {
             true => Record::Read,
+            false if self.is_said(cli, delivery.id) => Record::Said,
             false if cli.transcript.is_empty() => Record::Missing,
             false => Record::Without,
         }
+    }
+
+    /// Returns whether a delivery was passed to the model, which is yet to begin with it.
+    fn is_said(&self, cli: &Cli, delivery: DeliveryId) -> bool {
+        let next = cli.submitted.iter().find(|it| it.is_passed);
+        let is_it = next.is_some_and(|it| it.content.first() == Some(&Chunk::Mail(delivery)));
+        self.kind.says_first && cli.is_alive && !cli.is_busy() && is_it
     }
 
     fn life_of(&self, delivery: &Delivery) -> Option<&Cli> {

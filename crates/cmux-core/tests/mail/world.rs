@@ -105,6 +105,8 @@ pub(crate) struct Kind {
     pub(crate) is_repeated: bool,
     /// Whether it writes down what it read. If not, it can only be seen while it is at it.
     pub(crate) is_recorded: bool,
+    /// Whether it writes down what it was asked before its model has begun to answer, for which that may take long.
+    pub(crate) says_first: bool,
     /// Whether it tells its hook which prompt is which.
     pub(crate) names_prompts: bool,
 }
@@ -210,6 +212,7 @@ impl World {
             passes_without_hook: dice.permille(500),
             is_repeated: dice.permille(500),
             is_recorded: has_hook || dice.permille(500),
+            says_first: has_hook && dice.permille(400),
             names_prompts: dice.permille(500),
         };
         let kinds = dice.between(0, (1 << FAULTS) - 1) & dice.between(0, (1 << FAULTS) - 1);

@@ -123,10 +123,7 @@ pub(super) fn cancel(
     let Some(message) = messages::find(tx.view(), id)? else { return Ok(missing(id)) };
     match message.state {
         MessageState::Cancelled => Ok(Heard::told(answer(message, false))),
-        MessageState::Delivered
-        | MessageState::Claimed
-        | MessageState::Failed
-        | MessageState::Expired => {
+        MessageState::Delivered | MessageState::Failed | MessageState::Expired => {
             Ok(Heard::refused(Refused::MessageOver { id, state: message.state }))
         }
         MessageState::Queued => {
@@ -134,7 +131,11 @@ pub(super) fn cancel(
             change(tx, &message, &over, actor, None, now, ids)?;
             Ok(touching(over, false))
         }
-        MessageState::Typing | MessageState::Submitted | MessageState::InDoubt => {
+        // What its reader has taken may come back to its prompt, unread.
+        MessageState::Typing
+        | MessageState::Submitted
+        | MessageState::Claimed
+        | MessageState::InDoubt => {
             let recall = message.recall.or(Some(Recall::Cancelled));
             let recalled = Message { recall, ..message };
             messages::save(tx, &recalled, now)?;

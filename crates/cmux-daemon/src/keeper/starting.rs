@@ -47,7 +47,7 @@ pub(super) async fn start(
     match look::next(screen, sight, dialogs, has_consent, watch.answered.as_ref(), now) {
         Step::Ready => {
             let is_young = now + START_WITHIN < starts_by + DIALOGS_WITHIN;
-            if is_young && sight.seen == Some(Seen::Busy) {
+            if is_young && matches!(sight.seen, Some(Seen::Busy { .. })) {
                 watch.look_at = Some(Instant::now() + LOOK_AGAIN);
             } else {
                 watch.starts_by = None;

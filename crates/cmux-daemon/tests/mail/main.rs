@@ -203,8 +203,9 @@ fn a_message_is_taken_back_while_nobody_has_taken_it() {
     let made = house.take(id, run).unwrap();
     assert_eq!(made.messages, [third.id]);
     house.sight(&made, Sighted::Claimed);
-    let over = Refused::MessageOver { id: third.id, state: MessageState::Claimed };
-    house.check_refused(cancel(third.id), over);
+    // It may come back, unread.
+    let recalled = house.message(cancel(third.id));
+    assert_eq!((recalled.state, recalled.recall), (MessageState::Claimed, Some(Recall::Cancelled)));
     house.sight(&made, Sighted::Used(Evidence::Turn));
     let over = Refused::MessageOver { id: third.id, state: MessageState::Delivered };
     house.check_refused(cancel(third.id), over);

@@ -29,7 +29,8 @@ const PROMPT: [&str; 8] = [
     "footer",
     "below_max",
 ];
-const RULE: [&str; 8] = ["name", "phase", "what", "region", "prompt", "all", "any", "none"];
+const RULE: [&str; 9] =
+    ["name", "phase", "what", "answers", "region", "prompt", "all", "any", "none"];
 const DIALOG: [&str; 10] =
     ["name", "region", "prompt", "all", "any", "none", "consent", "choose", "keys", "leave"];
 /// All keys, for a test that sees them explained.
@@ -134,6 +135,10 @@ fn says(section: &Section<'_>) -> Result<Says, ConfigError> {
     let phase = section.one_of("phase", &Phase::ALL, Phase::name)?;
     let what = section.text("what")?;
     let phase = phase.ok_or_else(|| section.missing("phase", "idle, busy, asking or limited"))?;
+    let answers = section.flag("answers")?;
+    if answers.is_some() && !matches!(phase, Phase::Busy) {
+        return Err(section.wrong("answers", "is only for a rule with the phase busy"));
+    }
     match (phase, what) {
         (Phase::Asking, Some(what)) => Ok(Says::Asking { what }),
         (Phase::Asking, None) => Err(section.missing("what", "what it asks for")),
@@ -141,7 +146,7 @@ fn says(section: &Section<'_>) -> Result<Says, ConfigError> {
             Err(section.wrong("what", "is only for a rule with the phase asking"))
         }
         (Phase::Idle, None) => Ok(Says::Idle),
-        (Phase::Busy, None) => Ok(Says::Busy),
+        (Phase::Busy, None) => Ok(Says::Busy { answers: answers.unwrap_or(false) }),
         (Phase::Limited, None) => Ok(Says::Limited),
     }
 }

@@ -38,6 +38,9 @@ pub enum Used {
     Yes,
     /// It was said, and may still be taken back: nothing was answered as yet.
     Said,
+    /// It was said, and taken back before anything was answered. Who goes on with the conversation in another life
+    /// may find it there all the same.
+    TakenBack,
     /// Nothing says so as yet.
     NotYet,
     /// Nothing says so as far as it was read: there is more than one look takes.
@@ -136,7 +139,8 @@ impl Search {
 
     /// Returns what was found if nothing was answered. What was said is looked at again with what follows it.
     fn unanswered(&self, looked: Looked) -> Looked {
-        self.said_at.map_or(looked, |next| Looked { used: Used::Said, next })
+        let used = if self.is_open { Used::Said } else { Used::TakenBack };
+        self.said_at.map_or(looked, |next| Looked { used, next })
     }
 }
 

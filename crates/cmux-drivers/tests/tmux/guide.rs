@@ -32,7 +32,7 @@ fn the_example_goes_from_idle_to_busy_and_back() {
     agent.paste("hello");
     agent.see("prompt", &Seen::Draft { text: "hello".to_owned() });
     agent.keys(vec![Key::Enter]);
-    agent.see("thinking", &Seen::Busy);
+    agent.see("thinking", &Seen::Busy { answers: false });
     agent.wake();
     agent.see("prompt", &Seen::Idle);
     assert!(world.screen(&control, agent.spawned.pane).contains("parrot: hello"));
@@ -44,7 +44,7 @@ fn the_example_is_told_first_what_to_do() {
     let control = world.control();
     let told = Told { role: Some("be loud"), prompt: Some("> two words"), trusted: false };
     let agent = Agent::start(&world, &control, told);
-    agent.see("thinking", &Seen::Busy);
+    agent.see("thinking", &Seen::Busy { answers: false });
     agent.wake();
     agent.see("prompt", &Seen::Idle);
     // What it says again is no prompt.

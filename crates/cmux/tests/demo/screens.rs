@@ -195,7 +195,7 @@ fn said(sight: &Sight) -> &'static str {
     match sight.seen {
         None => "unknown",
         Some(Seen::Idle) => "idle",
-        Some(Seen::Busy) => "busy",
+        Some(Seen::Busy { .. }) => "busy",
         Some(Seen::Asking { .. }) => "asking",
         Some(Seen::Limited { .. }) => "limited",
         Some(Seen::Dialog { .. }) => "dialog",

@@ -2,14 +2,13 @@
 
 use std::env;
 use std::fs;
-use std::mem;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use cmux_core::delivery::{Delivery, Record, Signed};
 use cmux_core::id::DeliveryId;
 use cmux_drivers::manifest::{Place, Template, Transcript};
-use cmux_drivers::transcript::{Looked, Used, find_all, used};
+use cmux_drivers::transcript::{Looked, Recent, Used, find_all, used};
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 use tracing::debug;
@@ -42,7 +41,15 @@ pub(in super::super) struct Whereabouts {
 struct Trail {
     path: PathBuf,
     from: u64,
-    told: Option<bool>,
+    told: Option<Used>,
+}
+
+/// The transcripts of other sessions that a delivery may have gone to.
+#[derive(Debug, Default)]
+struct Others {
+    trails: Vec<Trail>,
+    /// Whether there were not too many to look into all of them.
+    is_all: bool,
 }
 
 /// How far a transcript was read in search of a delivery.
@@ -56,7 +63,7 @@ pub(in super::super) struct Proof {
     /// Whether its delivery was made before, and may have gone to another session.
     is_inherited: bool,
     /// The transcripts of other sessions that it may have gone to.
-    others: Vec<Trail>,
+    others: Option<Others>,
     /// What it told when it was last looked for.
     last: Option<Record>,
     /// What else was seen of it.
@@ -143,28 +150,29 @@ impl Whereabouts {
         let Some(found) = self.search() else { return Record::Untold };
         let own = match &found {
             Some(path) => look_through(&self.transcript, path, &mut 0, delivery.id),
-            None => Some(false),
+            None => Some(Used::NotYet),
         };
-        if own == Some(true) {
+        // Whoever goes on with this conversation goes on with all that was said in it.
+        if own.is_some_and(is_said) {
             return Record::Read;
         }
         let Some(others) = self.others(delivery) else { return Record::Untold };
-        if others.iter().any(|it| it.told == Some(true)) {
+        if others.have_read() {
             return Record::Read;
         }
-        let is_missing = found.is_none() && others.is_empty();
+        let is_missing = found.is_none() && others.trails.is_empty();
         match is_missing {
             // There was one when it was typed: it is somewhere else now, and nobody has looked into it.
             true if delivery.mark > 0 => Record::Untold,
             true => Record::Missing,
-            false if own.is_none() || others.iter().any(|it| it.told.is_none()) => Record::Untold,
+            false if own.is_none() || !others.are_told() => Record::Untold,
             false => Record::Without,
         }
     }
 
     /// Looks for `delivery` in every other transcript that was written to since it was made: a CLI that was told to
     /// begin another conversation has what it read before in the last one's. Nothing, if they cannot be found.
-    fn others(&self, delivery: &Delivery) -> Option<Vec<Trail>> {
+    fn others(&self, delivery: &Delivery) -> Option<Others> {
         let made = u64::try_from(delivery.made_at.0).unwrap_or(0);
         let since = UNIX_EPOCH + Duration::from_millis(made);
         let since = since.checked_sub(CLOCKS_APART).unwrap_or(UNIX_EPOCH);
@@ -176,8 +184,30 @@ impl Whereabouts {
             Trail { path, from, told }
         };
         let own = self.find();
-        let paths = found.ok()?.into_iter().map(|found| found.path);
-        Some(paths.filter(|path| Some(path) != own.as_ref()).map(trail).collect())
+        let Recent { found, is_all } = found.ok()?;
+        let paths = found.into_iter().map(|found| found.path);
+        let trails = paths.filter(|path| Some(path) != own.as_ref()).map(trail).collect();
+        Some(Others { trails, is_all })
+    }
+}
+
+impl Others {
+    /// Returns whether it was read in one of them. What was only said there, nobody goes on with.
+    fn have_read(&self) -> bool {
+        self.trails.iter().any(|it| it.told == Some(Used::Yes))
+    }
+
+    /// Returns whether they tell all that there is to tell.
+    fn are_told(&self) -> bool {
+        self.is_all && self.trails.iter().all(|it| it.told.is_some())
+    }
+}
+
+/// Returns whether something was said, be it that it was taken back.
+fn is_said(used: Used) -> bool {
+    match used {
+        Used::Yes | Used::Said | Used::TakenBack => true,
+        Used::NotYet | Used::Further | Used::Unknown => false,
     }
 }
 
@@ -187,22 +217,22 @@ fn look(transcript: &Transcript, path: &Path, from: u64, delivery: DeliveryId) -
     looked.inspect_err(|error| debug!(%error, "a transcript could not be read")).ok()
 }
 
-/// Looks through all of a transcript from the byte `from` on, which is where to go on then. Returns whether
-/// `delivery` is there, if that can be told.
+/// Looks through all of a transcript from the byte `from` on, which is where to go on then. Returns what it tells of
+/// `delivery`, if that can be told.
 fn look_through(
     transcript: &Transcript,
     path: &Path,
     from: &mut u64,
     delivery: DeliveryId,
-) -> Option<bool> {
+) -> Option<Used> {
     for _ in 0..LOOKS_MAX {
         let looked = look(transcript, path, *from, delivery)?;
         match looked.used {
-            // Nobody takes it back any more.
-            Used::Yes | Used::Said => return Some(true),
-            Used::NotYet => {
+            // It is found there again.
+            Used::Yes => return Some(Used::Yes),
+            Used::Said | Used::TakenBack | Used::NotYet => {
                 *from = looked.next;
-                return Some(false);
+                return Some(looked.used);
             }
             Used::Unknown => return None,
             Used::Further => *from = looked.next,
@@ -254,20 +284,20 @@ async fn look_for(at: Whereabouts, way: &mut UnderWay) -> Option<Record> {
         // Another conversation was begun, or may have been, and what was read before is not in this one's.
         let (at, delivery) = (at.clone(), way.delivery.clone());
         let others = spawn_blocking(move || at.others(&delivery)).await;
-        proof.others = others.ok().flatten()?;
+        proof.others = Some(others.ok().flatten()?);
         (proof.path, proof.searched_at, proof.from) = (None, None, Some(0));
     }
     proof.session = Some(at.session.clone());
-    if !proof.others.is_empty() {
-        let (transcript, mut others) = (at.transcript.clone(), mem::take(&mut proof.others));
+    if let Some(mut others) = proof.others.take() {
+        let transcript = at.transcript.clone();
         let looked = spawn_blocking(move || {
-            for other in &mut others {
+            for other in &mut others.trails {
                 other.told = look_through(&transcript, &other.path, &mut other.from, id);
             }
             others
         });
-        proof.others = looked.await.ok()?;
-        if proof.others.iter().any(|other| other.told == Some(true)) {
+        let others = proof.others.insert(looked.await.ok()?);
+        if others.have_read() {
             return Some(Record::Read);
         }
     }
@@ -285,11 +315,16 @@ async fn look_for(at: Whereabouts, way: &mut UnderWay) -> Option<Record> {
     let looked = looked.ok().flatten()?;
     match looked.used {
         Used::Yes => Some(Record::Read),
-        // What is left is looked at the next time.
-        Used::NotYet | Used::Further | Used::Said => {
-            // What was said is looked at each time, and may be taken back.
+        // What was said is looked at each time, and may be taken back.
+        Used::Said => {
             proof.from = Some(looked.next);
-            Some(if looked.used == Used::Said { Record::Said } else { Record::Without })
+            Some(Record::Said)
+        }
+        // What is left is looked at the next time.
+        Used::NotYet | Used::Further | Used::TakenBack => {
+            proof.from = Some(looked.next);
+            let is_told = proof.others.as_ref().is_none_or(Others::are_told);
+            is_told.then_some(Record::Without)
         }
         Used::Unknown => None,
     }
@@ -326,6 +361,31 @@ mod tests {
             let folder = state.path().to_owned();
             let at = Whereabouts::of(&transcript, "now".to_owned(), "/a", folder);
             assert_eq!(at.has(&delivery()), expected, "{files:?}");
+        }
+    }
+
+    /// Claude Code goes on with what was only said, too, but with no conversation that it has left.
+    #[test]
+    fn what_was_said_and_not_answered_is_read_in_the_conversation_that_is_gone_on_with() {
+        let ours = READ.replace('\n', "");
+        let another = r#"{"type":"user","message":{"role":"user","content":"another"}}"#;
+        let answer = r#"{"type":"assistant","message":{"role":"assistant","content":[]}}"#;
+        for (session, lines, expected) in [
+            ("now", vec![&*ours], Record::Read),
+            ("now", vec![&*ours, another, answer], Record::Read),
+            ("before", vec![&*ours], Record::Without),
+            ("before", vec![&*ours, another, answer], Record::Without),
+            ("before", vec![&*ours, answer], Record::Read),
+        ] {
+            let state = tempfile::tempdir().unwrap();
+            fs::write(state.path().join("now.jsonl"), "{}\n").unwrap();
+            let written = lines.join("\n") + "\n";
+            fs::write(state.path().join(format!("{session}.jsonl")), written).unwrap();
+            let path = Template::read("{state}/{session}.jsonl").unwrap();
+            let transcript = Transcript { shape: TranscriptShape::Claude, path };
+            let folder = state.path().to_owned();
+            let at = Whereabouts::of(&transcript, "now".to_owned(), "/a", folder);
+            assert_eq!(at.has(&delivery()), expected, "{session}: {lines:?}");
         }
     }
 

@@ -254,15 +254,15 @@ impl Watch {
         let is_open = record.may_be_read() && record != Record::Read;
         let is_over = is_taken && seen.doing != Some(Doing::Working) && is_open;
         let said = self.statements.of(Witness::Hooks);
-        let made_at = way.delivery.made_at;
         let signs = Signs {
             confirm: self.pace().confirm,
             record,
             is_answered: is_over && answered(self.agent, way.delivery.id, desk).await == Some(true),
-            is_at_rest: said.is_some_and(|it| it.doing == Doing::AtPrompt && it.at > made_at),
+            rests_since: said.filter(|it| it.doing == Doing::AtPrompt).map(|it| it.at),
             is_taken,
             is_left,
             is_shown: seen.shows(way.delivery.id),
+            is_answering: seen.sight.seen == Some(screen::Seen::Busy { answers: true }),
             doing: seen.doing(),
         };
         way.proof.signed.by(&signs, self.now())
@@ -317,7 +317,7 @@ fn as_seen(seen: Option<&screen::Seen>, judged: Option<Doing>, channel: Channel)
     match seen {
         Some(screen::Seen::Asking { what }) => Some(Doing::Asking { what: what.clone() }),
         Some(screen::Seen::Dialog { name }) => Some(Doing::Asking { what: name.clone() }),
-        Some(screen::Seen::Busy) => Some(Doing::Working),
+        Some(screen::Seen::Busy { .. }) => Some(Doing::Working),
         Some(screen::Seen::Limited { until }) => Some(Doing::Limited { until: *until }),
         Some(screen::Seen::Idle | screen::Seen::Draft { .. }) => judged.or(Some(Doing::AtPrompt)),
         None => match channel {
@@ -357,7 +357,12 @@ mod tests {
             (None, None, Channel::Api, None),
             (Some(&idle), None, Channel::Paste, rest()),
             (Some(&idle), Some(Doing::Working), Channel::Api, Some(Doing::Working)),
-            (Some(&screen::Seen::Busy), rest(), Channel::Api, Some(Doing::Working)),
+            (
+                Some(&screen::Seen::Busy { answers: false }),
+                rest(),
+                Channel::Api,
+                Some(Doing::Working),
+            ),
         ] {
             assert_eq!(as_seen(seen, judged, channel), expected, "{seen:?} {channel:?}");
         }

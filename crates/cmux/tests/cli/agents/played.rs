@@ -241,6 +241,7 @@ fn agent(phase: &str, reason: Option<&str>) -> Value {
         "intent": "run",
         "phase": phase,
         "since": "2025-11-15T21:00:00.000Z",
+        "until": null,
         "reason": reason,
         "permanent": false,
         "pid": 7,

@@ -3,12 +3,14 @@
 use std::time::Instant;
 
 use cmux_testkit::person::Person;
-use cmux_wire::agent::Phase;
-use cmux_wire::message::Message;
+use cmux_wire::agent::{Agent, Phase};
+use cmux_wire::client::Client;
+use cmux_wire::message::{Message, MessageState};
 
 use super::{asked, left, sit_down, supervised};
 use crate::proof::{self, Shown};
 use crate::stage::{PRESS_AGAIN, SUPERVISOR, Stage};
+use crate::story::rules::composer;
 
 #[test]
 fn a_draft_survives_a_message_that_is_read_when_the_draft_is_gone() {
@@ -79,6 +81,73 @@ fn taken_back_before_its_model_answers_a_message_is_read_once() {
     let second = stage.tell("And this.");
     stage.in_phase(SUPERVISOR, Phase::Idle);
     stage.post.check_read(&stage.prompts(&supervisor), &[&first, &second]);
+}
+
+/// However long it is at work for a model that does not answer, nothing has been read; whoever then takes it back, and
+/// says something of their own, does not have it taken for read either.
+#[test]
+fn what_its_model_did_not_answer_is_read_after_what_a_person_said_in_its_place() {
+    let (stage, supervisor) = supervised();
+    let person = sit_down(&stage, &supervisor);
+    let first = stage.post.send(SUPERVISOR, "@@ say read\n@= hold=answer");
+    asked(&stage);
+    stage.eventually("it works for long", || (seconds_at_work(&stage)? >= WORKS_S).then_some(()));
+    assert_eq!(stage.post.message(&first.id).state, MessageState::Claimed, "nothing was read");
+    taken_back(&stage, &supervisor, &person);
+    person.presses("C-c");
+    gone(&stage, &supervisor);
+    stage.say_as(&person, &supervisor, "something of my own");
+    stage.model.release("answer");
+    let first = stage.delivered(&first);
+    assert!(first.attempts >= 2, "{first:?}");
+    stage.in_phase(SUPERVISOR, Phase::Idle);
+    let prompts = stage.prompts(&supervisor);
+    assert_eq!(prompts[0], "something of my own");
+    stage.post.check_read(&prompts[1..], &[&first]);
+}
+
+#[test]
+fn what_was_taken_back_is_never_read_once_it_is_cancelled() {
+    let (stage, supervisor) = supervised();
+    let person = sit_down(&stage, &supervisor);
+    let first = stage.post.send(SUPERVISOR, "@@ say read\n@= hold=answer");
+    asked(&stage);
+    taken_back(&stage, &supervisor, &person);
+    let id = &first.id;
+    let cancel = |client: Client| async move { client.have_message(id, "cancel").await };
+    let asked_back = stage.post.world.home.ask(cancel).unwrap();
+    assert_eq!(asked_back.state, MessageState::Claimed);
+    stage.post.wait(&first, MessageState::Cancelled);
+    gone(&stage, &supervisor);
+    stage.model.release("answer");
+    let second = stage.tell("And this.");
+    stage.in_phase(SUPERVISOR, Phase::Idle);
+    stage.post.check_read(&stage.prompts(&supervisor), &[&second]);
+}
+
+/// For how many seconds a model is waited for in vain: longer than cmux waits for one that thinks.
+const WORKS_S: u64 = 35;
+
+/// Returns for how many seconds it has been at work, as it says itself.
+fn seconds_at_work(stage: &Stage) -> Option<u64> {
+    let screen = stage.screen(SUPERVISOR);
+    let told = screen.lines().find_map(|line| line.split_once("… (")?.1.split_once("s)"));
+    told?.0.parse().ok()
+}
+
+/// Has a person take back what its model was asked, and sees it at the prompt again.
+#[track_caller]
+fn taken_back(stage: &Stage, supervisor: &Agent, person: &Person) {
+    person.presses("Escape");
+    left(stage);
+    let is_back = || composer(stage, supervisor).is_some_and(|it| it.contains("[cmux dlv_"));
+    stage.eventually("it is back", || is_back().then_some(()));
+}
+
+/// Waits until nothing is at its prompt.
+#[track_caller]
+fn gone(stage: &Stage, supervisor: &Agent) {
+    stage.eventually("it is gone", || composer(stage, supervisor).is_none().then_some(()));
 }
 
 /// Waits until the supervisor's screen shows this.

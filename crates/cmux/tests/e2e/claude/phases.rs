@@ -25,6 +25,18 @@ fn it_is_busy_while_its_model_thinks() {
 }
 
 #[test]
+fn it_is_seen_to_be_answered_before_that_is_written_down() {
+    let (stage, supervisor) = supervised();
+    let thought = "This is hard, and I turn it over in my mind for as long as it takes.";
+    let message = stage
+        .post
+        .send(SUPERVISOR, &format!("@@ think {thought}\n@+ say done with it\n@= chunk=1"));
+    know(&stage, &supervisor, "busy-thinking");
+    stage.delivered(&message);
+    stage.in_phase(SUPERVISOR, Phase::Idle);
+}
+
+#[test]
 fn it_asks_at_a_real_dialog_and_goes_on_when_it_is_answered() {
     let (stage, supervisor) = supervised();
     stage.tell("@@ tool Bash {\"command\":\"sh -c 'touch made-by-bash'\"}\n@@ say made");

@@ -32,6 +32,7 @@ const KNOWN: &[Known] = &[
     ("claude", "busy", &["spinner", "interrupt-hint"]),
     ("claude", "busy-queued", &["spinner"]),
     ("claude", "busy-retrying", &["retrying"]),
+    ("claude", "busy-thinking", &["answering", "spinner"]),
     ("claude", "asking", &["permission"]),
     ("claude", "asking-edit", &["permission"]),
     ("claude", "asking-question", &["question"]),
@@ -162,7 +163,7 @@ fn said(manifest: &Manifest, shown: &Screen) -> &'static str {
     match manifest.eyes.look(shown, Timestamp(0), 0).seen {
         None => "unknown",
         Some(Seen::Idle) => "idle",
-        Some(Seen::Busy) => "busy",
+        Some(Seen::Busy { .. }) => "busy",
         Some(Seen::Asking { .. }) => "asking",
         Some(Seen::Limited { .. }) => "limited",
         Some(Seen::Dialog { .. }) => "dialog",
