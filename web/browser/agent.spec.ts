@@ -1,8 +1,10 @@
 /** One agent: its terminal, whose keyboard is taken on purpose, its conversation, its events, its facts. */
 
 import { expect } from "vitest";
+import type { Conversation } from "../src/wire";
 import { screen, shows } from "./screen";
 import { test } from "./stage";
+import { until } from "./wait";
 
 test("the terminal is live, takes no key unless that is wanted, and gives the keyboard back", async ({
   house,
@@ -87,6 +89,47 @@ test("the conversation has what was said as Markdown, and tools with what they w
   await talk.getByText("found-42").waitFor();
   await talk.getByRole("link", { name: "From you" }).click();
   await page.waitForURL(`**/messages?**thread=${sent.thread}**`);
+});
+
+test("what was said before is shown when it is asked for, and the newest is a press away", async ({
+  house,
+  sign,
+}) => {
+  const shop = await house.project("shop");
+  const steps = Array.from({ length: 80 }, (_, at) => ({ say: `Line ${at} of many.` }));
+  const agent = await house.agent(shop, "api", { rules: [{ steps }] });
+  await house.send("api", "go on", "--wait=60");
+  await until("all is said", async () => {
+    const path = `/api/agents/${agent.id}/conversation?limit=5`;
+    return JSON.stringify(await house.ask<Conversation>("GET", path)).includes("Line 79 of many.");
+  });
+  const { page } = await sign({ path: `/agents/${agent.id}?tab=conversation` });
+  const talk = page.getByRole("log", { name: "Conversation of api" });
+  const line = (at: number) => talk.getByText(`Line ${at} of many.`, { exact: true });
+  await line(79).waitFor();
+  expect(await line(0).count()).toBe(0);
+  // A pointer would scroll there first, and then it is asked for without being pressed.
+  await talk.getByRole("button", { name: "Show what was before" }).dispatchEvent("click");
+  await line(0).waitFor({ state: "attached" });
+  await talk.getByText("This is where it began.").waitFor({ state: "attached" });
+  await line(0).scrollIntoViewIfNeeded();
+  await page.getByRole("button", { name: "To the newest" }).click();
+  await until("the newest is in sight", () =>
+    line(79).evaluate((it) => it.getBoundingClientRect().bottom <= window.innerHeight),
+  );
+});
+
+test("what an agent asks is said in its own words, without its terminal", async ({
+  house,
+  sign,
+}) => {
+  const shop = await house.project("shop");
+  const script = { rules: [{ steps: [{ write: { path: "x", text: "y", ask: true } }] }] };
+  const agent = await house.agent(shop, "api", script);
+  const { page } = await sign({ path: `/agents/${agent.id}?tab=conversation` });
+  await page.getByText("Idle", { exact: true }).waitFor();
+  await house.send("api", "write it");
+  await until("it is said", async () => (await page.locator("q").textContent()) !== "");
 });
 
 test("its events come by themselves, and one that is opened says all", async ({ house, sign }) => {

@@ -2,6 +2,7 @@
 
 import type { Locator, Page } from "playwright-core";
 import { expect } from "vitest";
+import { choose } from "./palette";
 import { test } from "./stage";
 import { until } from "./wait";
 
@@ -19,6 +20,64 @@ test("without a project it says what to do, and shows one as soon as it is there
   await house.project("shop");
   await page.getByRole("navigation").getByRole("link", { name: "shop" }).waitFor();
   await page.getByText("No agents here.").waitFor();
+});
+
+test("whoever spawns without a project is told what to do first, and goes on once there is one", async ({
+  house,
+  sign,
+}) => {
+  const { page } = await sign();
+  await page.getByRole("heading", { name: "No project yet" }).waitFor();
+  await page.keyboard.press("n");
+  const dialog = page.getByRole("dialog", { name: "Spawn an agent" });
+  await dialog.getByText("cmux up", { exact: true }).waitFor();
+  expect(await dialog.getByRole("button", { name: "Spawn" }).count()).toBe(0);
+  await house.project("shop");
+  await until("it is chosen", async () => (await projectIn(dialog).textContent()) === "shop");
+});
+
+test("the palette spawns in the project that one is at", async ({ house, sign }) => {
+  const [coast, shop] = [await house.project("coast"), await house.project("shop")];
+  const api = await house.agent(shop, "api");
+  const { page } = await sign({ path: `/projects/${shop}` });
+  const dialog = page.getByRole("dialog", { name: "Spawn an agent" });
+  const spawns = async (project: string) => {
+    await choose(page, "spawn an agent");
+    await until(`${project} is chosen`, async () => {
+      return (await projectIn(dialog).textContent()) === project;
+    });
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+  };
+  await spawns("shop");
+  expect(new URL(page.url()).pathname).toBe(`/projects/${shop}`);
+  await page.getByRole("navigation").getByRole("link", { name: "coast" }).click();
+  await page.waitForURL(`**/projects/${coast}`);
+  await spawns("coast");
+  await page.goto(house.address(`/agents/${api.id}?tab=facts`));
+  await spawns("shop");
+});
+
+test("agents are found by what is said of them", async ({ house, sign }) => {
+  const shop = await house.project("shop");
+  await house.agent(shop, "aaa");
+  const paused = await house.agent(shop, "mmm");
+  await house.agent(shop, "zzz", ASKS);
+  await house.json("agent", "pause", paused.id);
+  await house.send("zzz", "write it");
+  const { page } = await sign();
+  const names = page.getByRole("list", { name: "Agents" }).locator("[data-row]");
+  for (const [words, found] of [
+    ["needs you", "zzz"],
+    ["asking", "zzz"],
+    ["paused", "mmm"],
+    ["idle", "aaa,mmm"],
+  ] as const) {
+    await page.getByRole("searchbox", { name: "Find an agent" }).fill(words);
+    await until(`${words} finds ${found}`, async () => {
+      return (await names.allTextContents()).join() === found;
+    });
+  }
 });
 
 test("an agent is spawned, paused, resumed, restarted, stopped and forgotten", async ({
@@ -246,6 +305,11 @@ test("several are chosen and paused together, by keys and by pointer", async ({ 
     await sheet.getByText(label, { exact: true }).waitFor();
   }
 });
+
+/** The project in which an agent is about to be spawned. */
+function projectIn(dialog: Locator): Locator {
+  return dialog.getByRole("combobox", { name: "Project" });
+}
 
 /** The row of an agent. */
 function rowOf(page: Page, name: string): Locator {

@@ -107,6 +107,24 @@ function degraded(said: string): string {
   return JSON.stringify({ ...told, health: { ...told.health, status: "degraded", tmux } });
 }
 
+test("what ended is not said to be nothing while it cannot be read", async ({ sign }) => {
+  const visit = await sign();
+  visit.allow(/net::ERR_FAILED/);
+  const { page } = visit;
+  const isLog = /\/api\/events\?kind=/;
+  await page.route(isLog, (route) => route.abort());
+  await visit.go("/health");
+  const ends = page.locator("section", { hasText: "Exits and restarts" }).last();
+  const note = ends.getByRole("alert").filter({ hasText: "What ended cannot be read" });
+  await note.waitFor();
+  expect(await ends.getByText(/Nothing ended|\d exits?\b/).count()).toBe(0);
+  await page.unroute(isLog);
+  await note.getByRole("button", { name: "Try again" }).click();
+  await ends.getByText("0 exits").waitFor();
+  await ends.getByText(/cmux .* started/).waitFor();
+  expect(await note.count()).toBe(0);
+});
+
 test("an agent that ends, and a daemon that is killed, are told of as it happens", async ({
   house,
   sign,

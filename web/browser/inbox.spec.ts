@@ -4,6 +4,7 @@ import type { Locator, Page } from "playwright-core";
 import { expect } from "vitest";
 import type { Message, Messages } from "../src/wire";
 import type { House, Script } from "./house";
+import { choose } from "./palette";
 import { test } from "./stage";
 import { until } from "./wait";
 
@@ -101,6 +102,25 @@ test("what one browser has read is read in the other", async ({ house, sign }) =
   for (const { page } of [here, there]) {
     await until("it is with what is read", async () => (await lines(page))[0] === "Read 1");
   }
+});
+
+test("all is marked as read from any page, for as long as anything is unread", async ({
+  house,
+  sign,
+}) => {
+  const shop = await house.project("shop");
+  await house.agent(shop, "api", SPEAKS);
+  const { page } = await sign();
+  await tell(house, "tell");
+  await rail(page, "Inbox 1 unread").waitFor();
+  await choose(page, "mark all mail");
+  await page.getByText("1 message marked as read").waitFor();
+  await rail(page, "Inbox").waitFor();
+  expect(await unread(house)).toEqual([]);
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Do anything" }).fill("mail");
+  await page.getByRole("option", { name: "Write a message" }).waitFor();
+  expect(await page.getByRole("option", { name: "Mark all mail as read" }).count()).toBe(0);
 });
 
 test("mail is read where all mail is, too, and a question is settled by its answer there", async ({

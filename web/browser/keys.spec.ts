@@ -122,6 +122,51 @@ test("two keys go to each page, and a sheet tells all keys", async ({ sign }) =>
   await page.getByRole("dialog", { name: "Write a message" }).waitFor();
 });
 
+test("Escape closes what a link has opened, and stays on its page", async ({ sign, team }) => {
+  const visit = await sign();
+  const { page } = visit;
+  const conversation = page.getByRole("region", { name: "Conversation" });
+  for (const [place, search, opened] of [
+    ["/messages", `thread=${team.talk}`, conversation],
+    ["/inbox", `thread=${team.talk}`, conversation],
+    ["/activity", `at=${team.event}`, page.getByLabel("What it tells")],
+  ] as const) {
+    await visit.go(`${place}?${search}`);
+    await opened.waitFor();
+    await page.keyboard.press("Escape");
+    await opened.waitFor({ state: "detached" });
+    expect(page.url()).toBe(new URL(place, page.url()).href);
+  }
+
+  // A page that was loaded again has others before it, to which Escape must not go instead.
+  await visit.go("/health");
+  await page.getByRole("navigation").getByRole("link", { name: "Messages" }).click();
+  await page.locator(`[data-row="${team.talk}"]`).click();
+  await conversation.waitFor();
+  await page.reload();
+  await conversation.waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("heading", { name: "No conversation is open" }).waitFor();
+  expect(new URL(page.url()).pathname).toBe("/messages");
+});
+
+test("c writes over the conversation that is open, which stays if nothing is written", async ({
+  sign,
+  team,
+}) => {
+  const { page } = await sign({ path: `/messages?thread=${team.talk}&agent=${team.api}` });
+  const conversation = page.getByRole("region", { name: "Conversation" });
+  await conversation.waitFor();
+  const before = page.url();
+  await page.keyboard.press("c");
+  const dialog = page.getByRole("dialog", { name: "Write a message" });
+  await dialog.waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await conversation.waitFor();
+  await until("the address is as before", () => page.url() === before);
+});
+
 test("keys that are typed into a field are text, and nothing else", async ({ sign, team }) => {
   const visit = await sign();
   const { page } = visit;

@@ -228,24 +228,32 @@ test("a cmux that was updated offers its own page", async ({ house, sign }) => {
   const visit = await sign();
   const { page } = visit;
   await page.getByText("No agents here.").waitFor();
+  let version = "99.0.0";
   await page.route("**/api/status", async (route) => {
     const answer = await route.fetch();
     const status = (await answer.json()) as Status;
-    status.daemon.version = "99.0.0";
+    status.daemon.version = version;
     await route.fulfill({ json: status });
   });
-  const offer = page.getByText("cmux was updated to 99.0.0.");
+  const offer = page.getByText(/^cmux was updated to 99\.0\.\d\./);
+  const update = async () => {
+    await visit.outage();
+    await saysItIsBehind(page);
+    await visit.back();
+    await page.getByText(`cmux was updated to ${version}.`).waitFor();
+  };
   expect(await offer.count()).toBe(0);
-  await visit.outage();
-  await saysItIsBehind(page);
-  await visit.back();
-  await offer.waitFor();
+  await update();
+  await page.getByRole("button", { name: "Not now" }).click();
+  await offer.waitFor({ state: "detached" });
+  version = "99.0.1";
+  await update();
   await Promise.all([
     page.waitForEvent("load"),
     page.getByRole("button", { name: "Reload" }).click(),
   ]);
   await page.getByText("Live", { exact: true }).waitFor();
-  await page.getByText("99.0.0").waitFor();
+  await page.getByText("99.0.1").waitFor();
   expect(await offer.count()).toBe(0);
 });
 
@@ -304,6 +312,26 @@ for (const [name, query] of [
     },
   );
 }
+
+withMany(
+  "a log that is scrolled back to what is known says no more that it cannot be read",
+  async ({ sign }) => {
+    const visit = await sign({ path: "/activity" });
+    const { page } = visit;
+    await drawn(page);
+    await visit.outage();
+    const failed = page.getByText("The log cannot be read");
+    for (const part of [0.5, 0.2]) {
+      await scroll(page, part);
+      await failed.waitFor();
+      await scroll(page, 1);
+      await failed.waitFor({ state: "detached" });
+      await drawn(page);
+    }
+    await visit.back();
+    expect(await failed.count()).toBe(0);
+  },
+);
 
 for (const [name, path, fits] of [
   ["the log", "/activity", everything],

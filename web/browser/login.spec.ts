@@ -126,6 +126,25 @@ test("a browser is signed out from the settings of another", async ({ house, kno
   await here.page.getByText("By a link of cmux open").waitFor();
 });
 
+test("the settings tell of a browser as it signs in, and as it is signed out elsewhere", async ({
+  house,
+  knock,
+  sign,
+}) => {
+  const here = await sign({ path: "/settings" });
+  const rows = here.page.getByText("By a link of cmux open");
+  await until("it is listed itself", async () => (await rows.count()) === 1);
+  const known = (await sessions(house)).map(({ id }) => id);
+  const there = await knock();
+  await there.page.goto(await house.link());
+  await until("the other is listed, too", async () => (await rows.count()) === 2);
+  const other = (await sessions(house)).find(({ id }) => !known.includes(id));
+  await house.run(["session", "close", other?.id ?? ""]);
+  await isOut(there.page);
+  await until("its row goes", async () => (await rows.count()) === 1);
+  await here.page.getByText("This one").waitFor();
+});
+
 test("a tab that was put out goes on where it was, once its browser is let in again", async ({
   house,
   knock,

@@ -320,6 +320,49 @@ test("what came to nothing is told without ids, and leads to what was written", 
   expect(await page.getByRole("main").textContent()).not.toContain("msg_");
 });
 
+test("what can no longer be read has failed, and says why", async ({ house, sign }) => {
+  const shop = await house.project("shop");
+  const api = await house.agent(shop, "api");
+  await house.json("agent", "stop", api.id);
+  await house.until("api", ({ phase, pid }) => phase === "offline" && pid === null);
+  const { thread } = await house.send("api", "For nobody.");
+  const { page } = await sign({ path: `/messages?thread=${thread}` });
+  const letter = letterOf(page, "You to api");
+  await letter.getByText("Waits: its reader is stopped").waitFor();
+  await house.json("agent", "rm", api.id);
+  await letter.getByText("Failed", { exact: true }).first().waitFor();
+  await letter.getByText("Failed: its reader was forgotten").waitFor();
+  await letter.getByRole("button", { name: "Send again" }).waitFor();
+  const told = letterOf(page, "cmux to You").getByText(/^Your message to api is failed/);
+  await told.waitFor();
+  await page.getByText(/^Nobody in this conversation can be answered/).waitFor();
+});
+
+test("whoever reads further up in a conversation has a way to the newest", async ({
+  house,
+  sign,
+}) => {
+  const shop = await house.project("shop");
+  const api = await house.agent(shop, "api");
+  await house.json("agent", "pause", api.id);
+  const items = Array.from({ length: 30 }, (_, at) => `- Item ${at} of it.`);
+  const { thread } = await house.send("api", items.join("\n"));
+  for (const name of ["two", "three", "four"]) {
+    await house.send("api", [`Letter ${name}.`, "", ...items].join("\n"), "--reply-to", thread);
+  }
+  const { page } = await sign({ path: `/messages?thread=${thread}` });
+  const newest = page.getByRole("article").filter({ hasText: "Letter four." });
+  const isInSight = () =>
+    newest.evaluate((it) => it.getBoundingClientRect().bottom <= window.innerHeight);
+  await until("the newest is in sight", isInSight);
+  const button = page.getByRole("button", { name: "To the newest" });
+  await button.waitFor({ state: "detached" });
+  await page.getByRole("article").first().scrollIntoViewIfNeeded();
+  await button.click();
+  await until("the newest is in sight again", isInSight);
+  await button.waitFor({ state: "detached" });
+});
+
 test("a conversation says who said what to an agent, and has the line it was typed with", async ({
   house,
   sign,

@@ -4,8 +4,11 @@ import type { Page } from "playwright-core";
 import { expect } from "vitest";
 import type { Terminal } from "../src/wire";
 import type { House } from "./house";
+import { choose } from "./palette";
+import { Relay } from "./relay";
 import { listen, screen, shows } from "./screen";
 import { test } from "./stage";
+import { openBrowser, Visit } from "./visit";
 import { until } from "./wait";
 
 const ASKS = { rules: [{ steps: [{ write: { path: "made.txt", text: "x", ask: true } }] }] };
@@ -63,6 +66,28 @@ test("a permission is given by a click on a key, and the keyboard stays with the
   await house.until("api", ({ phase }) => phase === "idle");
   await keys.waitFor({ state: "detached" });
   expect(typed).toEqual(["1"]);
+  await page.getByText("Live. It takes no keys.").waitFor();
+});
+
+test("keys on the row of keys are neither the page's nor sent, but for those that always work", async ({
+  house,
+  sign,
+}) => {
+  const { page, typed } = await asked(house, sign);
+  const key = page.getByRole("toolbar", { name: "Keys for api" }).getByRole("button").first();
+  await key.focus();
+  await page.keyboard.press("2");
+  await page.keyboard.press("c");
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Do anything" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await until("the key has the focus again", async () => (await focused(page)) === "Enter");
+  await page.keyboard.press("Control+]");
+  await page.getByText("Your keys go to api").waitFor();
+  expect(typed).toEqual([]);
+  await key.focus();
+  await page.keyboard.press("Control+]");
   await page.getByText("Live. It takes no keys.").waitFor();
 });
 
@@ -158,6 +183,64 @@ test("a daemon that is killed while somebody types gives the pane its size, and 
   await shows(page, "> still here");
   await page.keyboard.press("Control+]");
   await until("it is as it was", async () => (await sizeOf(house, agent.id)).join() === "200,50");
+});
+
+test("the conversation stands beside the terminal for who wants it, where there is room", async ({
+  house,
+  sign,
+}) => {
+  const shop = await house.project("shop");
+  const agent = await house.agent(shop, "api");
+  await house.send("api", "How far is it?", "--wait=60");
+  const { page } = await sign({ path: `/agents/${agent.id}` });
+  await shows(page, "accept edits on");
+  const talk = page.getByRole("log", { name: "Conversation of api" });
+  const show = page.getByRole("button", { name: "Show the conversation beside the terminal" });
+  const hide = page.getByRole("button", { name: "Hide the conversation" });
+  expect(await talk.count()).toBe(0);
+  await show.click();
+  await talk.getByText("How far is it?").first().waitFor();
+  await page.reload();
+  await talk.waitFor();
+  await shows(page, "accept edits on");
+  await page.setViewportSize({ width: 900, height: 700 });
+  await talk.waitFor({ state: "detached" });
+  expect((await show.count()) + (await hide.count())).toBe(0);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await talk.waitFor();
+  await choose(page, "hide the conversation");
+  await talk.waitFor({ state: "detached" });
+  await choose(page, "conversation beside the terminal");
+  await talk.waitFor();
+  await hide.click();
+  await show.waitFor();
+});
+
+test("a terminal that may be dead is tried anew as soon as there is a network again", async ({
+  house,
+  onTestFinished,
+}) => {
+  const shop = await house.project("shop");
+  const agent = await house.agent(shop, "api");
+  const relay = await Relay.to(house.port);
+  onTestFinished(() => relay.close());
+  const browser = await openBrowser([relay.flag]);
+  onTestFinished(() => browser.close());
+  const visit = await Visit.sign(browser, house, { path: `/agents/${agent.id}` });
+  const { page } = visit;
+  const state = page.getByRole("status").filter({ hasText: /^(Live\.|Connecting…|Lost)/ });
+  const says = async () => (await state.textContent()) ?? "";
+  await until("it is live", async () => (await says()).startsWith("Live."));
+  await visit.outage(() => relay.set("silent"));
+  await until("it is tried anew, and was not known to be lost before", async () => {
+    await page.evaluate(() => dispatchEvent(new Event("online")));
+    const said = await says();
+    expect(said).not.toContain("Lost");
+    return said.startsWith("Connecting…");
+  });
+  await visit.back(() => relay.set("open"));
+  await until("it is live again", async () => (await says()).startsWith("Live."));
+  await visit.close();
 });
 
 test("a page that is looked at again shows what it did, where it did", async ({ house, sign }) => {

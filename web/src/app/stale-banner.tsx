@@ -1,11 +1,11 @@
 /** Says over the page that what is shown may be old, and from when it is. It moves nothing below it. */
 
-import { CloudOff, LoaderCircle, RefreshCw } from "lucide-react";
+import { CloudOff, LoaderCircle, RefreshCw, X } from "lucide-react";
 import { useState } from "react";
 import { useLive } from "../feed/live";
 import type { FleetState } from "../feed/state";
 import { useFleet } from "../feed/store";
-import { Button } from "../shared/button";
+import { Button, IconButton } from "../shared/button";
 import { classes } from "../shared/classes";
 import { clock } from "../shared/format";
 
@@ -20,6 +20,7 @@ export function StaleBanner() {
   const live = useLive();
   const version = useFleet(versionOf);
   const [loadedFrom] = useState(version);
+  const [dismissed, setDismissed] = useState<string | null>(null);
   if (live.is === "reconnecting") {
     return (
       <p role="status" className={WARNS}>
@@ -39,17 +40,21 @@ export function StaleBanner() {
       </p>
     );
   }
-  return version === loadedFrom ? null : <Updated version={version} />;
+  if (version === loadedFrom || version === dismissed) return null;
+  return <Updated version={version} onDismiss={() => setDismissed(version)} />;
 }
 
-/** Offers the page of the cmux that runs, if that is another one than the page is of. */
-function Updated({ version }: { version: string }) {
+type UpdatedProps = { version: string; onDismiss: () => void };
+
+/** Offers the page of the cmux that runs, which is another one than the page is of. */
+function Updated({ version, onDismiss }: UpdatedProps) {
   return (
     <div role="status" className={classes(BANNER, "border-edge bg-panel")}>
       <span>cmux was updated to {version}. This page is of the version before.</span>
       <Button icon={RefreshCw} onClick={() => location.reload()}>
         Reload
       </Button>
+      <IconButton icon={X} label="Not now" onClick={onDismiss} />
     </div>
   );
 }

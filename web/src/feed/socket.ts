@@ -7,6 +7,7 @@
  */
 
 import type { Event, Notice } from "../wire";
+import { Silence } from "./silence";
 
 /** What is told of cmux itself, every few seconds. */
 export type VitalsNotice = Extract<Notice, { kind: "vitals" }>;
@@ -52,12 +53,6 @@ const POLICY = 1008;
 const RETRY_FIRST_MS = 250;
 const RETRY_MAX_MS = 10_000;
 
-/** After this much silence a connection is dead: vitals come every five seconds. */
-const SILENCE_MAX_MS = 20_000;
-
-/** The same where there is a reason to doubt it, such as a laptop that was opened. */
-const DOUBT_MS = 7_000;
-
 export type Socket = {
   /** Connects at once if it waits to do so, or if so little was heard that the connection may be dead. */
   nudge(): void;
@@ -78,21 +73,20 @@ class Following {
   private place: Place;
   private readonly heard: Heard;
   private readonly world: World;
+  private readonly silence: Silence;
   private wire: Wire | null = null;
-  /** When something was heard last, or the connection was begun. */
-  private heardAt = 0;
   private failures = 0;
   /** How long to wait before the next try, if the daemon has said it. */
   private retryMs: number | null = null;
   /** The newest event when the connection began, until all up to it has come. */
   private behindUntil: number | null = null;
   private cancelRetry: (() => void) | null = null;
-  private cancelSilence: (() => void) | null = null;
 
   constructor(place: Place, heard: Heard, world: World) {
     this.place = place;
     this.heard = heard;
     this.world = world;
+    this.silence = new Silence(world, () => this.drop());
   }
 
   connect(): void {
@@ -111,12 +105,11 @@ class Following {
       this.lost(code, greeted);
     };
     this.wire = wire;
-    this.listen();
+    this.silence.begin();
   }
 
   nudge(): void {
-    const isSilent = this.wire !== null && this.world.now() - this.heardAt > DOUBT_MS;
-    if (isSilent) this.drop();
+    if (this.wire !== null && this.silence.isDoubtful()) this.drop();
     if (this.cancelRetry === null) return;
     this.cancelRetry();
     this.connect();
@@ -127,12 +120,12 @@ class Following {
     this.wire = null;
     this.cancelRetry?.();
     this.cancelRetry = null;
-    this.cancelSilence?.();
+    this.silence.end();
     wire?.close();
   }
 
   private hear(said: Event | Notice): void {
-    this.listen();
+    this.silence.begin();
     if ("id" in said) {
       this.take(said);
       return;
@@ -175,13 +168,6 @@ class Following {
     this.heard.live("live");
   }
 
-  /** Takes the connection for dead unless something is heard in time. */
-  private listen(): void {
-    this.heardAt = this.world.now();
-    this.cancelSilence?.();
-    this.cancelSilence = this.world.later(SILENCE_MAX_MS, () => this.drop());
-  }
-
   /** Gives a dead connection up. It may take long until the browser notices by itself. */
   private drop(): void {
     const wire = this.wire;
@@ -191,8 +177,7 @@ class Following {
 
   private lost(code: number, greeted: boolean): void {
     this.wire = null;
-    this.cancelSilence?.();
-    this.cancelSilence = null;
+    this.silence.end();
     if (code === POLICY) {
       this.heard.barred();
       return;

@@ -38,6 +38,16 @@ export function describePhase(phase: Phase): Said {
   }
 }
 
+/** What is said alone even of one that is paused: a person should know it first. */
+const ALONE: ReadonlySet<Phase> = new Set(["asking", "limited", "down", "failed"]);
+
+/** Says the phase of an agent, with the pause or the stop that people want of it. */
+export function describeStanding({ phase, intent }: Pick<Agent, "phase" | "intent">): string {
+  const { label } = describePhase(phase);
+  const word = intent === "stop" && phase === "offline" ? "Stopped" : label;
+  return intent === "pause" && !ALONE.has(phase) ? `Paused · ${word.toLowerCase()}` : word;
+}
+
 /** Says what people want of an agent. */
 export function describeIntent(intent: Intent): string {
   switch (intent) {

@@ -41,11 +41,13 @@ function two(large: number, unit: string, small: number, smallUnit: string): str
 
 /** Returns how long something took: `12 ms`, `1.4 s`, `2m 10s`. */
 export function duration(ms: number): string {
-  if (ms < SECOND) return `${Math.round(ms)} ms`;
-  if (ms < 10 * SECOND) return `${(ms / SECOND).toFixed(1)} s`;
-  if (ms < MINUTE) return `${Math.round(ms / SECOND)} s`;
-  if (ms < HOUR) return two(Math.floor(ms / MINUTE), "m", Math.floor((ms % MINUTE) / SECOND), "s");
-  return age(ms);
+  // What would be rounded up to the next unit is said in that.
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
+  if (ms < 9_950) return `${(ms / SECOND).toFixed(1)} s`;
+  const seconds = Math.round(ms / SECOND);
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return two(Math.floor(seconds / 60), "m", seconds % 60, "s");
+  return age(seconds * SECOND);
 }
 
 const BYTES = ["B", "KB", "MB", "GB", "TB"];

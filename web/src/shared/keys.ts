@@ -11,6 +11,17 @@ export type Shortcut = {
   run: () => void;
 };
 
+/** Whose a shortcut is: one page's, or every page's, which does it only where the page wants the keys for nothing. */
+export type Layer = "page" | "everywhere";
+
+export type Wanted = Shortcut & { layer: Layer };
+
+/** Returns the shortcut that gets these keys: the newest of the page, or else the newest of all. */
+export function holderOf(keys: string, wanted: ReadonlyArray<Wanted>): Wanted | undefined {
+  const who = wanted.filter((one) => one.keys === keys);
+  return who.findLast(({ layer }) => layer === "page") ?? who.at(-1);
+}
+
 /** How long the first of two keys is remembered. */
 const SEQUENCE_MS = 1_200;
 
@@ -43,13 +54,13 @@ export function named(event: {
   return event.ctrlKey || event.metaKey ? `mod+${key.toLowerCase()}` : key;
 }
 
-const groups = new Map<symbol, ReadonlyArray<Shortcut>>();
-const all = cell<ReadonlyArray<Shortcut>>([]);
+const groups = new Map<symbol, ReadonlyArray<Wanted>>();
+const all = cell<ReadonlyArray<Wanted>>([]);
 
 const changed = () => all.set([...groups.values()].flat());
 
-/** Has keys do something for as long as a component is there. The newest who wants a key gets it. */
-export function useShortcuts(shortcuts: ReadonlyArray<Shortcut>): void {
+/** Has keys do something for as long as a component is there. The newest of a layer that wants a key gets it. */
+export function useShortcuts(shortcuts: ReadonlyArray<Shortcut>, layer: Layer = "page"): void {
   const latest = useRef(shortcuts);
   latest.current = shortcuts;
   const shape = shortcuts.map(({ keys, label, group }) => `${keys}\t${label}\t${group}`).join("\n");
@@ -58,7 +69,7 @@ export function useShortcuts(shortcuts: ReadonlyArray<Shortcut>): void {
     const lines = shape === "" ? [] : shape.split("\n");
     const stable = lines.map((line, at) => {
       const [keys = "", label = "", group = ""] = line.split("\t");
-      return { keys, label, group, run: () => latest.current[at]?.run() };
+      return { keys, label, group, layer, run: () => latest.current[at]?.run() };
     });
     groups.set(id, stable);
     changed();
@@ -66,11 +77,14 @@ export function useShortcuts(shortcuts: ReadonlyArray<Shortcut>): void {
       groups.delete(id);
       changed();
     };
-  }, [shape]);
+  }, [shape, layer]);
 }
 
 /** Returns all shortcuts that work now. */
-export const useAllShortcuts = all.use;
+export function useAllShortcuts(): ReadonlyArray<Shortcut> {
+  const wanted = all.use();
+  return wanted.filter((one) => holderOf(one.keys, wanted) === one);
+}
 
 let pending: string | null = null;
 let pendingAt = 0;
@@ -89,24 +103,26 @@ export function listenToKeys(): () => void {
     );
     pending = next.pending;
     pendingAt = performance.now();
-    const wanted = all.get().findLast(({ keys }) => keys === next.meant);
-    if (wanted === undefined) return;
+    const holder = next.meant === null ? undefined : holderOf(next.meant, all.get());
+    if (holder === undefined) return;
     event.preventDefault();
-    wanted.run();
+    holder.run();
   };
   addEventListener("keydown", listen);
   return () => removeEventListener("keydown", listen);
 }
 
 /** What takes every key that is pressed in it. */
-const TYPED_INTO =
-  "input:not([type=checkbox]), textarea, select, [contenteditable], [data-takes-keys]";
+const TAKES_KEYS = "[data-takes-keys]";
+
+/** What takes the keys by which one types. */
+const TYPED_INTO = `input:not([type=checkbox]), textarea, select, [contenteditable], [data-takes-typing], ${TAKES_KEYS}`;
 
 /** Returns whether a key is for what has the focus: text that is typed, a dialog, or a terminal. */
 function isTaken(event: KeyboardEvent, key: string): boolean {
   const target = event.target;
   if (!(target instanceof HTMLElement)) return false;
-  if (key.startsWith("mod+")) return target.closest("[data-takes-keys]") !== null;
+  if (key.startsWith("mod+")) return target.closest(TAKES_KEYS) !== null;
   if (target.closest(TYPED_INTO)) return true;
   if (document.querySelector("[role=dialog], [role=alertdialog], [role=menu], [role=listbox]")) {
     return true;

@@ -15,7 +15,7 @@ import {
 import type { Agent, Intent, Phase } from "../wire";
 import { Ahead } from "./age";
 import { classes } from "./classes";
-import { describePhase, TONE_TEXT } from "./describe";
+import { describePhase, describeStanding, TONE_TEXT } from "./describe";
 
 /** Returns the icon of a phase. */
 export function phaseIcon(phase: Phase): LucideIcon {
@@ -64,22 +64,13 @@ export function PhaseEnd({ agent }: { agent: Agent }) {
   );
 }
 
-/** What is said alone even of one that is paused: a person should know it first. */
-const ALONE: ReadonlySet<Phase> = new Set(["asking", "limited", "down", "failed"]);
-
 /** A phase as an icon and a word; a pause is said with it. */
 export function PhaseLabel({ agent, className }: { agent: Agent; className?: string }) {
-  const { label, tone } = describePhase(agent.phase);
-  const isOut = agent.intent === "stop" && agent.phase === "offline";
-  const word = isOut ? "Stopped" : label;
+  const { tone } = describePhase(agent.phase);
   return (
     <span className={classes("inline-flex items-center gap-1.5", TONE_TEXT[tone], className)}>
       <PhaseDot phase={agent.phase} intent={agent.intent} />
-      <span className="font-medium whitespace-nowrap">
-        {agent.intent === "pause" && !ALONE.has(agent.phase)
-          ? `Paused · ${word.toLowerCase()}`
-          : word}
-      </span>
+      <span className="font-medium whitespace-nowrap">{describeStanding(agent)}</span>
     </span>
   );
 }

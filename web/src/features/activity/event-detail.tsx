@@ -9,6 +9,7 @@ import { copyAndSay, linkTo } from "../../shared/clipboard";
 import { moment } from "../../shared/format";
 import { Scrolls } from "../../shared/scrolls";
 import type { Event } from "../../wire";
+import { addressOf } from "./search";
 
 type Props = {
   event: Event;
@@ -27,8 +28,7 @@ export function EventDetail({ event, onHeight, onKind }: Props) {
     watch.observe(shown);
     return () => watch.disconnect();
   }, [onHeight]);
-  // Without the filters that it was found by.
-  const link = linkTo(`/activity?at=${event.id}`);
+  const link = linkTo(addressOf(event.id));
   return (
     <div
       ref={box}

@@ -15,7 +15,7 @@ export function fits(event: Event, filter: Filter, nameOf: (agent: string) => st
   if (project !== undefined && event.project !== project) return false;
   if (agent !== undefined && event.agent !== agent) return false;
   if (kind !== undefined && !isOfKind(event.kind, kind)) return false;
-  return q === undefined || mentions(event, q.toLowerCase(), nameOf);
+  return q === undefined || mentions(event, q, nameOf);
 }
 
 function isOfKind(kind: string, wanted: string): boolean {
@@ -24,8 +24,19 @@ function isOfKind(kind: string, wanted: string): boolean {
 
 function mentions(event: Event, text: string, nameOf: (agent: string) => string): boolean {
   const name = event.agent === null ? "" : nameOf(event.agent);
-  const parts = [event.kind, event.actor, name, JSON.stringify(event.data)];
-  return parts.some((part) => part.toLowerCase().includes(text));
+  const data = JSON.stringify(event.data);
+  if ([event.kind, event.actor, name, data].some((part) => contains(part, text))) return true;
+  // In data, it is written as JSON writes it.
+  return contains(data, JSON.stringify(text).slice(1, -1));
+}
+
+function contains(part: string, text: string): boolean {
+  return folded(part).includes(folded(text));
+}
+
+/** Returns a text in which letters fit whether they are small or capital: those of ASCII, as in the daemon. */
+function folded(text: string): string {
+  return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
 /** The families of events, as the log names them and as people do. */

@@ -61,3 +61,20 @@ test.each<[Filter, boolean]>([
   const told = event("agent.phase", { to: "limited", reason: "rate limit" }, { at: AT });
   expect(fits(told, filter, (id) => NAMES.get(id) ?? agent().name)).toBe(expected);
 });
+
+test.each([
+  ['say "hi"', true],
+  ['SAY \\"Hi\\"', true],
+  ["say 'hi'", false],
+  ["one\ntwo", true],
+  ["one two", false],
+  ["C:\\made", true],
+  ["\u001b[1m", true],
+  ["für", true],
+  ["FÜR", false],
+  ['"text":"', true],
+  ["", true],
+])("whether %j is found in what an event tells: %j", (q, expected) => {
+  const text = 'Say "Hi" für one\ntwo in C:\\Made \u001b[1m';
+  expect(fits(event("message.created", { text }), { q }, () => "")).toBe(expected);
+});

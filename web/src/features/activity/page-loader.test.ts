@@ -24,6 +24,7 @@ function byHand() {
     },
     onPage: (page) => seen.push(`page ${page}`),
     onError: (error) => seen.push(String(error)),
+    onNone: () => seen.push("none"),
   });
   const settled = () => new Promise((then) => setTimeout(then));
   return {
@@ -63,4 +64,29 @@ test("the same is asked for once, and again after it failed", async () => {
   hand.want([1]);
   expect(hand.asked).toEqual([1, 1]);
   expect(hand.seen).toEqual(["refused"]);
+});
+
+test("what could not be read is missed for as long as it is wanted", async () => {
+  const hand = byHand();
+  hand.want([1]);
+  await hand.fail(1);
+  hand.want([]);
+  expect(hand.seen).toEqual(["refused", "none"]);
+  hand.want([1]);
+  await hand.fail(1);
+  expect(hand.seen).toEqual(["refused", "none", "refused"]);
+});
+
+test("what was scrolled past is missed by nobody, and holds up nothing", async () => {
+  const hand = byHand();
+  hand.want([1, 2]);
+  hand.want([]);
+  await hand.fail(1);
+  expect(hand.seen).toEqual(["none"]);
+  hand.want([2, 3, 4]);
+  expect(hand.asked).toEqual([1, 2, 3]);
+  hand.want([4]);
+  await hand.fail(2);
+  expect(hand.asked).toEqual([1, 2, 3, 4]);
+  expect(hand.seen).toEqual(["none"]);
 });

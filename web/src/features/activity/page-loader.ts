@@ -12,11 +12,14 @@ export type PageLoader = {
 type Told = {
   ask: (page: number) => Promise<Events>;
   onPage: (page: number, answer: Events) => void;
+  /** A page that is still wanted could not be read. */
   onError: (error: unknown) => void;
+  /** No page is wanted: what could not be read is missed by nobody. */
+  onNone: () => void;
 };
 
 /** Returns what asks for pages. One that could not be read is asked for again when it is next wanted. */
-export function pageLoader({ ask, onPage, onError }: Told): PageLoader {
+export function pageLoader({ ask, onPage, onError, onNone }: Told): PageLoader {
   let wanted: number[] = [];
   const asked = new Set<number>();
   const turn = () => {
@@ -35,7 +38,12 @@ export function pageLoader({ ask, onPage, onError }: Told): PageLoader {
           turn();
         },
         (error) => {
+          const isMissed = wanted.includes(page);
           done();
+          if (!isMissed) {
+            turn();
+            return;
+          }
           wanted = [];
           onError(error);
         },
@@ -45,6 +53,7 @@ export function pageLoader({ ask, onPage, onError }: Told): PageLoader {
   return {
     want(pages) {
       wanted = [...pages];
+      if (wanted.length === 0) onNone();
       turn();
     },
   };

@@ -12,6 +12,11 @@ export type ActivitySearch = {
   at?: number | undefined;
 };
 
+/** Returns the address of an event, without the filters that it was found by. */
+export function addressOf(event: number): string {
+  return `/activity?at=${event}`;
+}
+
 export function activitySearch(search: Record<string, unknown>): ActivitySearch {
   const at = Number(word(search, "at"));
   return {

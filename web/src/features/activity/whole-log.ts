@@ -104,6 +104,7 @@ function usePages(cache: PageCache, span: Span) {
           setVersion((old) => old + 1);
         },
         onError: setError,
+        onNone: () => setError(null),
       }),
     [cache],
   );

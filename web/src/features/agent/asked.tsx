@@ -2,27 +2,35 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { Keyboard } from "lucide-react";
+import { useEffect } from "react";
 import { explainAgent } from "../../api/routes";
 import { answer } from "../../shared/answer";
 import { Button } from "../../shared/button";
 import type { Agent, Why } from "../../wire";
+import { useAskedAgain } from "./why";
 
-/** How often, and how long after, it is asked again for a line that was not seen yet. */
-const LOOKS_MAX = 4;
-const LOOK_AFTER_MS = 1_500;
+/** After how long its screen has surely been looked at. */
+const LOOKED_AT_MS = 2_000;
 
 /** Says what an agent asks in its own words, as far as they are known. */
 export function Question({ agent }: { agent: Agent }) {
-  const { data } = useQuery({
+  const { data, refetch } = useQuery({
     // Each time that it asks is another.
     queryKey: ["why", agent.id, agent.since],
     queryFn: ({ signal }) => explainAgent(agent.id, signal),
     staleTime: Number.POSITIVE_INFINITY,
-    // It may be known that it asks before its screen was looked at, of which no event tells.
-    refetchInterval: ({ state }) =>
-      state.data && !lineOf(state.data) && state.dataUpdateCount < LOOKS_MAX && LOOK_AFTER_MS,
   });
+  useAskedAgain(agent.id);
   const line = data && lineOf(data);
+  // A hook tells that it asks about a second before its screen is looked at. Of that no event tells, since it asks as
+  // before, so this is asked once more by the clock.
+  const isTooEarly = data !== undefined && line === null;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each time that it asks, it is asked once.
+  useEffect(() => {
+    if (!isTooEarly) return;
+    const timer = setTimeout(() => void refetch(), LOOKED_AT_MS);
+    return () => clearTimeout(timer);
+  }, [agent.id, agent.since, isTooEarly]);
   return line && <q className="ml-2 text-ink">{line}</q>;
 }
 

@@ -6,6 +6,7 @@ import type { Action } from "../../shared/actions";
 import { go } from "../../shared/go";
 import { canTend, describeTending, TENDINGS, type Tending, tend } from "../../shared/tend";
 import type { Agent } from "../../wire";
+import { projectAt } from "./at";
 
 export function fleetActions(): Action[] {
   const spawn: Action = {
@@ -14,10 +15,20 @@ export function fleetActions(): Action[] {
     group: "Agents",
     keywords: ["new", "launch", "start"],
     icon: Plus,
-    run: () => go({ to: "/", search: { new: "agent" } }),
+    run: spawnHere,
   };
   const agents = [...(getFleet()?.agents.values() ?? [])];
   return [spawn, ...TENDINGS.flatMap((what) => tending(agents, what)), ...agents.map(opening)];
+}
+
+/** Asks for a new agent in the project that the person is at, over what is shown if that is the fleet. */
+function spawnHere(): void {
+  const { pathname } = location;
+  const project = projectAt(pathname, getFleet()?.agents ?? new Map());
+  const isFleet = pathname === "/" || pathname === `/projects/${project}`;
+  const search = (old: object) => ({ ...(isFleet ? old : {}), new: "agent" });
+  if (project === undefined) go({ to: "/", search });
+  else go({ to: "/projects/$project", params: { project }, search });
 }
 
 function opening(agent: Agent): Action {

@@ -2,7 +2,7 @@
 
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { Bot, FolderPlus, Plus, SearchX } from "lucide-react";
-import { type RefObject, useCallback, useMemo, useRef, useState } from "react";
+import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useAgents, useProjects } from "../../feed/store";
 import { Button } from "../../shared/button";
 import { classes } from "../../shared/classes";
@@ -23,7 +23,7 @@ export function FleetPage() {
   const navigate = useNavigate();
   const everyProject = useProjects();
   const agents = useAgents(id);
-  const [spawnIn, setSpawnIn] = useState<string | undefined>(id);
+  const [spawnIn, setSpawnIn] = useState<string | undefined>();
   const finder = useRef<HTMLInputElement>(null);
   const project = everyProject.find((one) => one.id === id);
   const search = (change: { q?: string | undefined; new?: string | undefined }) =>
@@ -32,6 +32,10 @@ export function FleetPage() {
     setSpawnIn(where);
     search({ new: "agent" });
   };
+  // The project that was meant is meant once.
+  useEffect(() => {
+    if (asked !== "agent") setSpawnIn(undefined);
+  }, [asked]);
   const lines = useMemo(() => {
     const projects = id === undefined ? everyProject : everyProject.filter((one) => one.id === id);
     return linesOf({ agents, projects, query: q.trim(), isOne: id !== undefined });

@@ -53,3 +53,17 @@ test("what was typed leaves only those it fits", () => {
   check(team, "", "nobody");
   expect(fits(named("Api"), "API")).toBe(true);
 });
+
+test.each<[string, Partial<Agent>, boolean]>([
+  ["needs you", { phase: "asking" }, true],
+  ["asking", { phase: "asking" }, true],
+  ["needs you", { phase: "busy" }, false],
+  ["paused", { intent: "pause" }, true],
+  ["paused idle", { intent: "pause" }, true],
+  ["paused", {}, false],
+  ["Stopped", { intent: "stop", phase: "offline" }, true],
+  ["stopped", { intent: "run", phase: "offline" }, false],
+  ["limited", { phase: "limited" }, true],
+])("“%s” finds one that is %o: %s", (query, change, expected) => {
+  expect(fits(named("x", change), query)).toBe(expected);
+});

@@ -1,6 +1,7 @@
 /** The lines of the fleet: who needs a person first, then each project with its agents. Pure. */
 
 import { needsPerson } from "../../feed/needs";
+import { describeStanding } from "../../shared/describe";
 import type { Agent, Project } from "../../wire";
 
 export type Line =
@@ -53,9 +54,10 @@ export function between(lines: ReadonlyArray<Line>, from: string, to: string): s
   return ids.slice(Math.min(one, other), Math.max(one, other) + 1);
 }
 
-/** Returns whether each word of `query` is in an agent's name, role, kind or phase. */
+/** Returns whether each word of `query` is in an agent's name, role or kind, or in what its phase is called anywhere. */
 export function fits(agent: Agent, query: string): boolean {
-  const text = `${agent.name} ${agent.role} ${agent.kind} ${agent.phase}`.toLowerCase();
+  const { name, role, kind, phase } = agent;
+  const text = `${name} ${role} ${kind} ${phase} ${describeStanding(agent)}`.toLowerCase();
   return query
     .toLowerCase()
     .split(/\s+/)

@@ -1,6 +1,7 @@
 /** The dialog that asks for a new agent. */
 
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { FolderPlus } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { inWords } from "../../api/request";
 import { listKinds, spawnAgent } from "../../api/routes";
@@ -8,7 +9,7 @@ import { learnAgent } from "../../feed/follow";
 import { useAgents, useProjects } from "../../feed/store";
 import { Button } from "../../shared/button";
 import { Dialog, DialogBody, DialogFoot } from "../../shared/dialog";
-import { ErrorNote, Skeleton } from "../../shared/empty";
+import { Empty, ErrorNote, Skeleton } from "../../shared/empty";
 import { type Option, Select, TextArea, TextField } from "../../shared/field";
 import { go } from "../../shared/go";
 import { readStored, writeStored } from "../../shared/theme";
@@ -35,9 +36,20 @@ const KIND = "cmux.spawn.kind";
 
 function SpawnForm({ onClose, project }: Omit<Props, "open">) {
   const query = useQuery({ queryKey: ["kinds"], queryFn: ({ signal }) => listKinds(signal) });
+  const projects = useProjects();
+  if (projects.length === 0) return <NoProject />;
   if (query.isError) return <ErrorNote error={query.error} onRetry={() => void query.refetch()} />;
   if (query.isPending) return <Skeleton className="mx-4 mb-4 h-96" />;
   return <Form kinds={query.data.kinds} onClose={onClose} project={project} />;
+}
+
+/** Says what to do where an agent would belong to no project. It gives way to the form as soon as there is one. */
+function NoProject() {
+  return (
+    <Empty icon={FolderPlus} title="There is no project to spawn it in" command="cmux up">
+      Run this in a repository. It registers the project, and starts a supervisor for it.
+    </Empty>
+  );
 }
 
 /** Returns the kind to begin with: the last one, or the first that is there. */

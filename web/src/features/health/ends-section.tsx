@@ -2,31 +2,38 @@
 
 import { useQueries } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
+import { Fragment, useMemo, useState } from "react";
 import { listEvents } from "../../api/routes";
 import { useAgent, useNews } from "../../feed/store";
 import { Ago, useAge } from "../../shared/age";
 import { describeEvent } from "../../shared/describe-event";
-import { Skeleton } from "../../shared/empty";
+import { ErrorNote, Skeleton } from "../../shared/empty";
 import { counted } from "../../shared/format";
 import { Section } from "../../shared/page";
 import type { Event, Vital } from "../../wire";
-import { END_KINDS, endsOf, isEnd } from "./ends";
+import { END_KINDS, type EndKind, endsOf, isEnd, kindsAmong } from "./ends";
 
 const SHOWN_MAX = 20;
 
 export function Ends({ samples }: { samples: ReadonlyArray<Vital> }) {
-  const { events, isPending } = useEnds();
+  const { events, isPending, error, again } = useEnds();
   const exits = events.filter(({ kind }) => kind === "agent.exited").length;
   const restarts = samples.reduce((sum, sample) => sum + sample.restarts, 0);
   const said = [
-    counted(exits, "exit"),
+    ...(isPending || error !== null ? [] : [counted(exits, "exit")]),
     ...(samples.length > 0 ? [counted(restarts, "restart")] : []),
   ];
+  const more = events.slice(SHOWN_MAX);
   return (
-    <Section title="Exits and restarts" detail={`In the last hour: ${said.join(", ")}.`}>
+    <Section
+      title="Exits and restarts"
+      detail={said.length > 0 && `In the last hour: ${said.join(", ")}.`}
+    >
+      {error !== null && (
+        <ErrorNote error={error} what="What ended cannot be read" onRetry={again} />
+      )}
       {events.length === 0 ? (
-        <Nothing isPending={isPending} />
+        error === null && <Nothing isPending={isPending} />
       ) : (
         <ul>
           {events.slice(0, SHOWN_MAX).map((event) => (
@@ -34,17 +41,39 @@ export function Ends({ samples }: { samples: ReadonlyArray<Vital> }) {
           ))}
         </ul>
       )}
-      {events.length > SHOWN_MAX && (
-        <p className="border-t border-edge px-3 py-2 text-quiet">
-          {counted(events.length - SHOWN_MAX, "more")}, all of which are in{" "}
-          <Link to="/activity" search={{ kind: "agent.exited" }} className="text-accent underline">
-            the log
-          </Link>
-          .
-        </p>
-      )}
+      {more.length > 0 && <More events={more} />}
     </Section>
   );
+}
+
+/** How many there are besides, and where in the log they are, which shows one kind at a time. */
+function More({ events }: { events: ReadonlyArray<Event> }) {
+  return (
+    <p className="border-t border-edge px-3 py-2 text-quiet">
+      {events.length.toLocaleString("en-US")} more in the log, by kind:{" "}
+      {kindsAmong(events).map((kind, at) => (
+        <Fragment key={kind}>
+          {at > 0 && ", "}
+          <Link to="/activity" search={{ kind }} className="text-accent underline">
+            {describeKind(kind)}
+          </Link>
+        </Fragment>
+      ))}
+      .
+    </p>
+  );
+}
+
+/** Says what events of a kind are of. */
+function describeKind(kind: EndKind): string {
+  switch (kind) {
+    case "agent.exited":
+      return "agents that ended";
+    case "tmux.lost":
+      return "tmux servers that are gone";
+    case "daemon.started":
+      return "starts of cmux";
+  }
 }
 
 function Nothing({ isPending }: { isPending: boolean }) {
@@ -58,8 +87,16 @@ function Nothing({ isPending }: { isPending: boolean }) {
   return <p className="p-3 text-quiet">Nothing ended, and nothing was started again.</p>;
 }
 
+type Told = {
+  events: Event[];
+  isPending: boolean;
+  /** Why some of it may be missing. */
+  error: unknown;
+  again: () => void;
+};
+
 /** Returns what ended or began in the last hour: asked for once, and then told by the log. */
-function useEnds(): { events: Event[]; isPending: boolean } {
+function useEnds(): Told {
   const queries = useQueries({
     queries: END_KINDS.map((kind) => ({
       queryKey: ["ends", kind],
@@ -90,7 +127,14 @@ function useEnds(): { events: Event[]; isPending: boolean } {
     () => endsOf([...told, ...since], Date.now()),
     [told.length, since, minute],
   );
-  return { events, isPending: queries.some((query) => query.isPending) };
+  return {
+    events,
+    isPending: queries.some((query) => query.isPending),
+    error: queries.find((query) => query.isError)?.error ?? null,
+    again: () => {
+      for (const query of queries) if (query.isError) void query.refetch();
+    },
+  };
 }
 
 function End({ event }: { event: Event }) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { event } from "../../feed/samples";
-import { ENDS_MAX, endsOf } from "./ends";
+import { ENDS_MAX, endsOf, kindsAmong } from "./ends";
 
 const NOW = Date.parse("2026-01-01T12:00:00.000Z");
 const at = (id: number, kind: string, minutesAgo: number) =>
@@ -21,4 +21,15 @@ describe("endsOf", () => {
     const ends = endsOf(many, NOW);
     expect([ends.length, ends[0]?.id]).toEqual([ENDS_MAX, ENDS_MAX + 5]);
   });
+});
+
+it.each([
+  [[], []],
+  [
+    ["daemon.started", "agent.exited", "agent.exited"],
+    ["agent.exited", "daemon.started"],
+  ],
+  [["agent.phase", "tmux.lost"], ["tmux.lost"]],
+])("of %j there are the kinds %j", (kinds, among) => {
+  expect(kindsAmong(kinds.map((kind, id) => at(id, kind, 1)))).toEqual(among);
 });

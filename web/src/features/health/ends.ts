@@ -6,6 +6,13 @@ import { KEPT_MS } from "./series";
 /** The kinds of events that tell of an end or a start that nobody wants to miss. */
 export const END_KINDS = ["agent.exited", "tmux.lost", "daemon.started"] as const;
 
+export type EndKind = (typeof END_KINDS)[number];
+
+/** Returns the kinds that some of these events are of. */
+export function kindsAmong(events: ReadonlyArray<Event>): EndKind[] {
+  return END_KINDS.filter((kind) => events.some((event) => event.kind === kind));
+}
+
 export function isEnd({ kind }: Event): boolean {
   return END_KINDS.some((one) => one === kind);
 }

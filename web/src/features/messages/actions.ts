@@ -1,12 +1,24 @@
-/** What the palette offers of mail on every page: to write to anybody. */
+/** What the palette offers of mail on every page: to write to anybody, and to take all as read. */
 
-import { MailPlus } from "lucide-react";
+import { CheckCheck, MailPlus } from "lucide-react";
+import { unreadCount } from "../../feed/state";
 import { getFleet } from "../../feed/store";
 import type { Action } from "../../shared/actions";
 import { go } from "../../shared/go";
+import { readAll } from "./reading-all";
 import { recipientsOf } from "./recipients";
 
+/** Opens the composer. What is open and filtered on the page of all mail stays as it is. */
+function compose(to: string): void {
+  if (location.pathname !== "/messages") go({ to: "/messages", search: { compose: to } });
+  else go({ to: "/messages", search: (old) => ({ ...old, compose: to }), resetScroll: false });
+}
+
 export function messageActions(): Action[] {
+  return [...writing(), ...reading()];
+}
+
+function writing(): Action[] {
   const write: Action = {
     id: "write",
     title: "Write a message",
@@ -14,7 +26,7 @@ export function messageActions(): Action[] {
     keywords: ["send", "compose", "new"],
     keys: "c",
     icon: MailPlus,
-    run: () => go({ to: "/messages", search: { compose: "new" } }),
+    run: () => compose("new"),
   };
   const fleet = getFleet();
   if (fleet === null || fleet.agents.size === 0) return [write];
@@ -26,7 +38,7 @@ export function messageActions(): Action[] {
         group: "Write to whom?",
         keywords: [agent.role, agent.kind, project],
         icon: MailPlus,
-        run: () => go({ to: "/messages", search: { compose: agent.id } }),
+        run: () => compose(agent.id),
       }),
     );
   const to: Action = {
@@ -39,4 +51,19 @@ export function messageActions(): Action[] {
     more,
   };
   return [write, to];
+}
+
+function reading(): Action[] {
+  const fleet = getFleet();
+  if (fleet === null || unreadCount(fleet) === 0) return [];
+  return [
+    {
+      id: "read all",
+      title: "Mark all mail as read",
+      group: "Mail",
+      keywords: ["inbox", "unread"],
+      icon: CheckCheck,
+      run: () => void readAll(),
+    },
+  ];
 }

@@ -7,6 +7,7 @@ import { Button } from "../../shared/button";
 import { Dialog, DialogBody, DialogFoot } from "../../shared/dialog";
 import { Select, TextArea } from "../../shared/field";
 import { Kbd } from "../../shared/kbd";
+import { toast } from "../../shared/toast";
 import type { Message, MessageKind } from "../../wire";
 import { RecipientField, useRecipients } from "./recipient";
 import { meant, recipientsOf } from "./recipients";
@@ -52,7 +53,10 @@ function Form({ compose, onSent }: { compose: string; onSent: (message: Message)
   const all = useRecipients();
   const to = useRef<HTMLInputElement>(null);
   const body = useRef<HTMLTextAreaElement>(null);
-  const { draft, isSending, write, send } = useSending(draftOf(compose), onSent);
+  const { draft, isSending, write, send } = useSending(draftOf(compose), (message, left) => {
+    if (left.body === "") onSent(message);
+    else toast("It is sent. What you have written since is kept.");
+  });
   // biome-ignore lint/correctness/useExhaustiveDependencies: the address is taken over once, when it is opened.
   useLayoutEffect(() => {
     if (compose !== "new") write({ to: addressOf(compose) });

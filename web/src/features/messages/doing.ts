@@ -15,13 +15,14 @@ export function doingOf(state: MessageState): Doing | null {
     case "queued":
     case "typing":
     case "submitted":
+    // It may come back to its reader's prompt, unread.
+    case "claimed":
     case "in_doubt":
       return "cancel";
     case "failed":
     case "cancelled":
     case "expired":
       return "retry";
-    case "claimed":
     case "delivered":
       return null;
   }

@@ -29,6 +29,17 @@ export function keyed(
   return { ...draft, tried };
 }
 
+/**
+ * Returns what is left of a draft once `sent` of it is stored: what was written after it meanwhile, or all if it was
+ * changed into something else.
+ */
+export function leftOf(draft: Draft, sent: string): Draft {
+  // What is written again, word for word, is another message.
+  if (!draft.body.startsWith(sent)) return { ...draft, tried: null };
+  const body = draft.body.slice(sent.length).trimStart();
+  return body === "" ? EMPTY : { ...draft, body, tried: null };
+}
+
 /** Returns a key that nobody else makes. It is made so that it also works where a page has no secure origin. */
 export function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));

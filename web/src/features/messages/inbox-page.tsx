@@ -4,16 +4,13 @@ import { useMutation } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { CheckCheck, Inbox } from "lucide-react";
 import { useCallback, useMemo, useRef } from "react";
-import { listMessages, readMessage } from "../../api/routes";
 import { openQuestions } from "../../feed/questions";
 import { sameItems, useFleet, useUnreadCount } from "../../feed/store";
-import { useActions } from "../../shared/actions";
 import { Button } from "../../shared/button";
 import { Empty, ErrorNote } from "../../shared/empty";
-import { counted } from "../../shared/format";
 import { Page } from "../../shared/page";
-import { toast, toastError } from "../../shared/toast";
 import { useMail, useMailNews, useThreadsAtHand } from "./mail";
+import { readAll } from "./reading-all";
 import { Split } from "./split";
 import { ThreadView } from "./thread";
 import { ThreadList } from "./thread-list";
@@ -41,7 +38,7 @@ export function InboxPage() {
           inbox.error !== null ? (
             <ErrorNote error={inbox.error} what="Your mail cannot be shown" onRetry={inbox.retry} />
           ) : inbox.lines.length > 0 || inbox.isPending ? (
-            <ThreadList {...inbox} where="/inbox" open={thread} />
+            <ThreadList {...inbox} where="/inbox" open={thread} isOfAll={false} />
           ) : (
             <Empty icon={Inbox} title="Nothing for you yet" command="cmux send user 'It works'">
               Questions and reports of your agents come here. Run this in a project to try it.
@@ -94,38 +91,8 @@ function useInbox(open: string | undefined) {
   };
 }
 
-const AT_ONCE_MAX = 4;
-
-/** Reads all that is unread, and returns how much that was. */
-async function readAll(): Promise<number> {
-  let count = 0;
-  for (;;) {
-    const { messages } = await listMessages({ to: USER, unread: true });
-    if (messages.length === 0) return count;
-    const left = [...messages];
-    const work = async () => {
-      for (let next = left.pop(); next !== undefined; next = left.pop()) await readMessage(next.id);
-    };
-    await Promise.all(Array.from({ length: AT_ONCE_MAX }, work));
-    count += messages.length;
-  }
-}
-
 function ReadAll({ isNeeded }: { isNeeded: boolean }) {
-  const reading = useMutation({
-    mutationFn: readAll,
-    onSuccess: (count) => toast(`${counted(count, "message")} marked as read`),
-    onError: (error) => toastError(error, "Not all is marked as read"),
-  });
-  useActions([
-    {
-      id: "read all",
-      title: "Mark all mail as read",
-      group: "Mail",
-      icon: CheckCheck,
-      run: () => reading.mutate(),
-    },
-  ]);
+  const reading = useMutation({ mutationFn: readAll });
   return (
     <Button
       icon={CheckCheck}

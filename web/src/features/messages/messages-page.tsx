@@ -57,7 +57,12 @@ export function MessagesPage() {
           threads.error !== null ? (
             <ErrorNote error={threads.error} what="Mail cannot be shown" onRetry={threads.retry} />
           ) : threads.lines.length > 0 || threads.isPending ? (
-            <ThreadList {...threads} where="/messages" open={thread} />
+            <ThreadList
+              {...threads}
+              where="/messages"
+              open={thread}
+              isOfAll={!isFiltered(search)}
+            />
           ) : (
             <Nothing search={search} onWrite={() => set({ compose: "new" })} />
           )
@@ -72,6 +77,11 @@ export function MessagesPage() {
       />
     </Page>
   );
+}
+
+/** Returns whether some mail is left out. */
+function isFiltered({ agent, state, project }: MessagesSearch): boolean {
+  return agent !== undefined || state !== undefined || project !== undefined;
 }
 
 /** The conversations that the filters leave. Those of an agent are to it or from it. */
@@ -133,7 +143,7 @@ function Filters({ search, isHidden, onChange }: FiltersProps) {
 }
 
 function Nothing({ search, onWrite }: { search: MessagesSearch; onWrite: () => void }) {
-  if (search.agent || search.state || search.project) {
+  if (isFiltered(search)) {
     return (
       <Empty icon={SearchX} title="No mail fits these filters">
         Clear one of them to see more.

@@ -8,8 +8,8 @@ import { classes } from "../../shared/classes";
 import { INPUT, Select } from "../../shared/field";
 import { Kbd } from "../../shared/kbd";
 import type { Message } from "../../wire";
-import { isSend, useSending } from "./sending";
-import { type Partner, partners } from "./threads";
+import { isSend, type Sending, useSending } from "./sending";
+import { answered, type Partner, partners } from "./threads";
 
 type Props = {
   thread: string;
@@ -17,13 +17,15 @@ type Props = {
   field: Ref<HTMLTextAreaElement>;
 };
 
-/** Who is answered: the one who spoke last, unless another is chosen. */
+/** The box, with who is answered. Once something is written, that is another one only if the person says so. */
 export function Reply({ thread, messages, field }: Props) {
   const agents = useAgents();
   const others = useMemo(() => partners(messages, agents), [messages, agents]);
   const [chosen, setChosen] = useState<string | null>(null);
-  const partner = others.find(({ agent }) => agent.id === chosen) ?? others[0];
-  if (partner === undefined) {
+  const sending = useSending(`reply ${thread}`, () => {});
+  const { draft, write } = sending;
+  const partner = answered(others, { begun: draft.to || null, chosen });
+  if (others.length === 0) {
     return (
       <p className="flex items-center gap-2 border-t border-edge px-3 py-3 text-quiet rail:px-4">
         <CornerUpLeft aria-hidden size={14} className="shrink-0" />
@@ -31,15 +33,20 @@ export function Reply({ thread, messages, field }: Props) {
       </p>
     );
   }
+  const choose = (id: string) => {
+    setChosen(id);
+    if (draft.body !== "") write({ to: id });
+  };
   return (
-    <Form thread={thread} partner={partner} field={field}>
-      {others.length > 1 && (
+    <Form partner={partner} sending={sending} field={field}>
+      {(others.length > 1 || partner === undefined) && (
         <div className="mr-auto w-44">
           <Select
             bare
             label="Who is answered"
-            value={partner.agent.id}
-            onChange={setChosen}
+            value={partner?.agent.id ?? ""}
+            placeholder="To whom?"
+            onChange={choose}
             options={others.map(({ agent }) => ({ value: agent.id, label: `To ${agent.name}` }))}
           />
         </div>
@@ -48,11 +55,22 @@ export function Reply({ thread, messages, field }: Props) {
   );
 }
 
-type FormProps = Pick<Props, "thread" | "field"> & { partner: Partner; children: ReactNode };
+type FormProps = Pick<Props, "field"> & {
+  /** Nobody if the one it was begun to is gone: then it waits until somebody is chosen. */
+  partner: Partner | undefined;
+  sending: Sending;
+  children: ReactNode;
+};
 
-function Form({ thread, partner, field, children }: FormProps) {
-  const { draft, isSending, write, send } = useSending(`reply ${thread}`, () => {});
-  const submit = () => send({ to: partner.agent.id, reply_to: partner.replyTo });
+function Form({ partner, sending, field, children }: FormProps) {
+  const { draft, isSending, write, send } = sending;
+  const submit = () => partner && send({ to: partner.agent.id, reply_to: partner.replyTo });
+  const written = (body: string) => {
+    // What was begun to one who is gone goes to nobody else unasked.
+    const to = partner?.agent.id ?? draft.to;
+    write({ body, to: body === "" ? "" : to });
+  };
+  const answering = `Answer ${partner?.agent.name ?? "somebody"}`;
   const press = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (isSend(event)) {
       event.preventDefault();
@@ -75,9 +93,9 @@ function Form({ thread, partner, field, children }: FormProps) {
           ref={field}
           rows={2}
           value={draft.body}
-          aria-label={`Answer ${partner.agent.name}`}
-          placeholder={`Answer ${partner.agent.name}…`}
-          onChange={(event) => write({ body: event.target.value })}
+          aria-label={answering}
+          placeholder={`${answering}…`}
+          onChange={(event) => written(event.target.value)}
           onKeyDown={press}
           className={classes(INPUT, "field-sizing-content max-h-60 min-h-14 resize-none py-1.5")}
         />
@@ -91,7 +109,7 @@ function Form({ thread, partner, field, children }: FormProps) {
             look="primary"
             icon={Send}
             busy={isSending}
-            disabled={draft.body.trim() === ""}
+            disabled={draft.body.trim() === "" || partner === undefined}
           >
             Answer
           </Button>

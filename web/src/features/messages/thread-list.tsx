@@ -9,12 +9,19 @@ import { Age } from "../../shared/age";
 import { Badge, Count } from "../../shared/badge";
 import { classes } from "../../shared/classes";
 import { Skeleton } from "../../shared/empty";
-import { counted } from "../../shared/format";
 import { useRowSteps } from "../../shared/row-keys";
 import type { Message } from "../../wire";
 import { Way } from "./names";
 import { KindBadge, StateLabel } from "./state";
-import { firstLine, inWords, type Line, type Section, type Thread, USER } from "./threads";
+import {
+  firstLine,
+  inWords,
+  type Line,
+  lengthOf,
+  type Section,
+  type Thread,
+  USER,
+} from "./threads";
 
 /** The page that the list is on, and that its rows lead to. */
 export type Where = "/messages" | "/inbox";
@@ -27,6 +34,8 @@ type Props = {
   where: Where;
   /** The conversation that is open. */
   open: string | undefined;
+  /** Whether what is listed is of all mail, with nothing left out. */
+  isOfAll: boolean;
   hasMore: boolean;
   /** Whether so much is listed that no more is loaded. */
   isFull: boolean;
@@ -34,7 +43,8 @@ type Props = {
   onMore: () => void;
 };
 
-export function ThreadList({ lines, where, open, hasMore, isFull, isLoading, onMore }: Props) {
+export function ThreadList(props: Props) {
+  const { lines, where, open, isOfAll, hasMore, isFull, isLoading, onMore } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const count = lines.length + (hasMore ? 1 : 0);
   const virtual = useVirtualizer({
@@ -83,7 +93,7 @@ export function ThreadList({ lines, where, open, hasMore, isFull, isLoading, onM
               {line === undefined ? (
                 <RowSkeleton />
               ) : (
-                <LineFace line={line} where={where} isOpen={line.key === open} />
+                <LineFace line={line} where={where} isOpen={line.key === open} isOfAll={isOfAll} />
               )}
             </li>
           );
@@ -98,10 +108,12 @@ export function ThreadList({ lines, where, open, hasMore, isFull, isLoading, onM
   );
 }
 
-function LineFace({ line, where, isOpen }: { line: Line; where: Where; isOpen: boolean }) {
+type FaceProps = Pick<Props, "where" | "isOfAll"> & { isOpen: boolean };
+
+function LineFace({ line, ...rest }: FaceProps & { line: Line }) {
   switch (line.what) {
     case "thread":
-      return <ThreadRow thread={line.thread} where={where} isOpen={isOpen} />;
+      return <ThreadRow thread={line.thread} {...rest} />;
     case "heading":
       return (
         <h2
@@ -128,10 +140,10 @@ function headingOf(section: Section): string {
   }
 }
 
-type RowProps = { thread: Thread; where: Where; isOpen: boolean };
+type RowProps = FaceProps & { thread: Thread };
 
 /** One conversation: its newest message. It is drawn again only when that has changed. */
-const ThreadRow = memo(function ThreadRow({ thread, where, isOpen }: RowProps) {
+const ThreadRow = memo(function ThreadRow({ thread, where, isOpen, isOfAll }: RowProps) {
   const { newest, unread } = thread;
   const line = firstLine(inWords(newest));
   return (
@@ -165,9 +177,7 @@ const ThreadRow = memo(function ThreadRow({ thread, where, isOpen }: RowProps) {
           {line}
         </span>
         {thread.messages.length > 1 && (
-          <span className="shrink-0 text-xs text-quiet">
-            {counted(thread.messages.length, "message")}
-          </span>
+          <span className="shrink-0 text-xs text-quiet">{lengthOf(thread, isOfAll)}</span>
         )}
         <ProjectName id={newest.project} />
         {!isThere(newest) && <StateLabel state={newest.state} className="text-xs" />}

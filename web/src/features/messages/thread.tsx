@@ -10,6 +10,7 @@ import { Button, IconButton } from "../../shared/button";
 import { Empty, ErrorNote, Skeleton } from "../../shared/empty";
 import { useFollowEnd } from "../../shared/follow-end";
 import { useShortcuts } from "../../shared/keys";
+import { ToNewest } from "../../shared/to-newest";
 import type { Message } from "../../wire";
 import { describeDoing, doingOf, doTo } from "./doing";
 import { Letter } from "./letter";
@@ -133,26 +134,30 @@ type LettersProps = {
 /** The messages. What is new is in sight, unless the person has scrolled away from the end. */
 function Letters({ messages, hasMore, isFull, isLoading, onMore }: LettersProps) {
   const sorted = [...messages].sort(newestFirst).reverse();
-  const { scroller, content, onScroll } = useFollowEnd<HTMLOListElement>(sorted[0]?.id, () => {});
+  const following = useFollowEnd<HTMLOListElement>(sorted[0]?.id, () => {});
+  const { scroller, content, onScroll } = following;
   return (
-    <div ref={scroller} onScroll={onScroll} className="min-h-0 flex-1 overflow-y-auto">
-      <ol ref={content} className="mx-auto flex max-w-4xl flex-col gap-3 px-3 py-3 rail:px-4">
-        {isFull && (
-          <li className="self-center text-xs text-faint">Only the newest messages are shown.</li>
-        )}
-        {hasMore && (
-          <li className="self-center">
-            <Button busy={isLoading} onClick={onMore}>
-              Show earlier messages
-            </Button>
-          </li>
-        )}
-        {sorted.map((message, at) => (
-          <li key={message.id}>
-            <Letter message={message} isNewest={at === sorted.length - 1} />
-          </li>
-        ))}
-      </ol>
+    <div className="relative flex min-h-0 flex-1 flex-col">
+      <div ref={scroller} onScroll={onScroll} className="min-h-0 flex-1 overflow-y-auto">
+        <ol ref={content} className="mx-auto flex max-w-4xl flex-col gap-3 px-3 py-3 rail:px-4">
+          {isFull && (
+            <li className="self-center text-xs text-faint">Only the newest messages are shown.</li>
+          )}
+          {hasMore && (
+            <li className="self-center">
+              <Button busy={isLoading} onClick={onMore}>
+                Show earlier messages
+              </Button>
+            </li>
+          )}
+          {sorted.map((message, at) => (
+            <li key={message.id}>
+              <Letter message={message} isNewest={at === sorted.length - 1} />
+            </li>
+          ))}
+        </ol>
+      </div>
+      <ToNewest following={following} />
     </div>
   );
 }

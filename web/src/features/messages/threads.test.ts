@@ -2,10 +2,12 @@ import { expect, test } from "vitest";
 import { agent, message } from "../../feed/samples";
 import type { Message } from "../../wire";
 import {
+  answered,
   firstLine,
   heldIn,
   inboxLines,
   inWords,
+  lengthOf,
   merged,
   partners,
   type Section,
@@ -60,6 +62,16 @@ test.each<[Section | undefined, Section, Section]>([
   expect(heldIn(held, section)).toBe(expected);
 });
 
+test.each<[string, string, boolean, string]>([
+  ["all mail from its first message on", "a b c", true, "3 messages"],
+  ["all mail, but not as far as its first message", "b c", true, "2+ messages"],
+  ["a part of the mail, such as what is to the person", "a c", false, "2+ messages"],
+])("how many are in a conversation is told truly of %s", (_, listed, isOfAll, expected) => {
+  const messages = listed.split(" ").map((id, minute) => at(id, minute, { thread: "a" }));
+  const [thread] = threadsOf(messages);
+  expect(thread && lengthOf(thread, isOfAll)).toBe(expected);
+});
+
 test("what is not to the person is not unread", () => {
   const [thread] = threadsOf([at("a", 1, { to: "api", read_at: null })]);
   expect(thread?.unread).toBe(0);
@@ -95,4 +107,20 @@ test("whoever spoke last is answered, and the one who was spoken to if nobody di
   ];
   expect(names(both)).toEqual(["api/b", "web/a"]);
   expect(names([at("a", 1, { from: "cmux", to: "user" })])).toEqual([]);
+});
+
+test.each<[string, string, string | null, string | null, string | undefined]>([
+  ["the one who spoke last", "api web", null, null, "api"],
+  ["the one who was chosen", "api web", null, "web", "web"],
+  ["the one who spoke last once the chosen one is gone", "api", null, "web", "api"],
+  ["the one it was begun to, though another speaks", "web api", "api", null, "api"],
+  ["the one it was begun to, whoever was chosen before", "web api", "api", "web", "api"],
+  ["nobody once the one it was begun to is gone", "web", "api", null, undefined],
+  ["nobody where nobody is", "", null, null, undefined],
+])("%s is answered", (_, names, begun, chosen, expected) => {
+  const others = names
+    .split(" ")
+    .filter((name) => name !== "")
+    .map((name) => ({ agent: agent({ id: name, name }), replyTo: `to ${name}` }));
+  expect(answered(others, { begun, chosen })?.agent.name).toBe(expected);
 });

@@ -1,5 +1,6 @@
 /** Mail by conversation: which there are, in which order, and who is in one. Pure. */
 
+import { counted } from "../../shared/format";
 import type { Agent, Message } from "../../wire";
 
 /** The person, as messages name them. */
@@ -51,6 +52,15 @@ export function threadsOf(
     const unread = known.filter(isUnread).length;
     return [{ id, newest, messages: known, unread, asks: known.some((one) => open.has(one.id)) }];
   });
+}
+
+/**
+ * Returns how many messages a conversation has: so many, or at least so many. All are at hand if nothing is left out
+ * of what is listed (`isOfAll`) and the one that began it is there.
+ */
+export function lengthOf({ id, messages }: Thread, isOfAll: boolean): string {
+  const isWhole = isOfAll && messages.some((message) => message.id === id);
+  return isWhole ? counted(messages.length, "message") : `${messages.length}+ messages`;
 }
 
 /** A list that is read in pages, and whether there is more of it. */
@@ -157,4 +167,20 @@ export function partners(
   for (const message of sorted) add(message.from, message);
   for (const message of sorted) add(message.to, message);
   return [...found.values()];
+}
+
+/** Whom the person means to answer, by their ids: the one that the answer was begun to, and the one chosen before. */
+export type Meant = { begun: string | null; chosen: string | null };
+
+/**
+ * Returns who is answered: for as long as an answer is written the one it was begun to, whoever speaks meanwhile, and
+ * nobody if they are gone; otherwise the one who was chosen, or else the one who spoke last.
+ */
+export function answered(
+  others: ReadonlyArray<Partner>,
+  { begun, chosen }: Meant,
+): Partner | undefined {
+  const called = (id: string) => others.find(({ agent }) => agent.id === id);
+  if (begun !== null) return called(begun);
+  return (chosen === null ? undefined : called(chosen)) ?? others[0];
 }

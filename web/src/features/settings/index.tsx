@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { LogOut, Monitor, Moon, Sun } from "lucide-react";
 import type { ReactNode } from "react";
 import { closeSession, listSessions } from "../../api/routes";
+import { type News, useNews } from "../../feed/store";
 import { Ago } from "../../shared/age";
 import { Badge } from "../../shared/badge";
 import { Button } from "../../shared/button";
@@ -125,7 +126,21 @@ function NotifyRow() {
 
 const SESSIONS = ["sessions"];
 
+/** Returns whether another browser may be signed in now, or one less. */
+function isOfSessions(news: News): boolean {
+  switch (news.what) {
+    case "events":
+      return news.events.some(({ kind }) => kind === "session.opened" || kind === "session.over");
+    case "reset":
+      return true;
+  }
+}
+
 function Sessions() {
+  const queries = useQueryClient();
+  useNews((news) => {
+    if (isOfSessions(news)) void queries.invalidateQueries({ queryKey: SESSIONS });
+  });
   const query = useQuery({ queryKey: SESSIONS, queryFn: ({ signal }) => listSessions(signal) });
   if (query.isPending) return <Skeleton className="m-4 h-9" />;
   if (query.isError) return <ErrorNote error={query.error} onRetry={() => void query.refetch()} />;

@@ -1,12 +1,13 @@
 /** What an agent and its model said to each other. */
 
-import { ArrowDown, MessagesSquare } from "lucide-react";
+import { MessagesSquare } from "lucide-react";
 import { useEffect, useMemo } from "react";
 import { ProblemError } from "../../../api/request";
 import { Button } from "../../../shared/button";
 import { Empty, ErrorNote, Skeleton } from "../../../shared/empty";
 import { useFollowEnd } from "../../../shared/follow-end";
 import { Scrolls } from "../../../shared/scrolls";
+import { ToNewest } from "../../../shared/to-newest";
 import type { Agent } from "../../../wire";
 import { ItemFace } from "./item";
 import { itemsOf } from "./items";
@@ -54,15 +55,7 @@ function Talk({ agent, conversing }: Props) {
           )}
         </div>
       </Scrolls>
-      {!following.isFollowing && (
-        <Button
-          icon={ArrowDown}
-          onClick={following.toEnd}
-          className="absolute bottom-3 left-1/2 -translate-x-1/2 shadow-overlay"
-        >
-          To the newest
-        </Button>
-      )}
+      <ToNewest following={following} />
     </div>
   );
 }

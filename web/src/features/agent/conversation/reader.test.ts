@@ -154,6 +154,28 @@ describe("Reader", () => {
     expect(asked).toBe(2);
   });
 
+  it("reads further back when the page begins amid a message that has grown", async () => {
+    const note = (id: string, text = id): Entry => ({ ...entry(0), id, what: "note", text });
+    let talk = [note("z.0"), note("a.0"), note("a.1", "a call")];
+    const timers: Array<() => void> = [];
+    const reader = new Reader(
+      async (before) => {
+        const end = before === null ? talk.length : Number(before);
+        const from = Math.max(0, end - 3);
+        return { entries: talk.slice(from, end), next: from > 0 ? `${from}` : null, missing: null };
+      },
+      (_, then) => timers.push(then),
+    );
+    reader.want();
+    await settled();
+    talk = [note("z.0"), note("a.0"), note("a.1", "an answer"), note("a.2"), note("a.3")];
+    for (const then of timers.splice(0)) then();
+    reader.want();
+    await settled();
+    expect(reader.get().entries).toEqual(talk);
+    expect(reader.get().hasOlder).toBe(false);
+  });
+
   it("keeps what it has when it cannot be asked for more", async () => {
     const reader = new Reader(
       async () => {

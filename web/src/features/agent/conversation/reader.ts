@@ -1,7 +1,16 @@
 /** Reads a conversation: the newest of it, what is said from then on, and what was said before when it is wanted. */
 
 import type { Conversation, Entry } from "../../../wire";
-import { cropped, KEPT_MAX, KEPT_READ_MAX, type Mark, withNewest, withOlder } from "./items";
+import {
+  cropped,
+  KEPT_MAX,
+  KEPT_READ_MAX,
+  type Kept,
+  type Mark,
+  withMark,
+  withNewest,
+  withOlder,
+} from "./items";
 
 export type Read = {
   entries: ReadonlyArray<Entry>;
@@ -35,11 +44,6 @@ export const APART_MS = 400;
 
 /** How many pages are read to close a gap. After that, it begins anew. */
 const GAP_PAGES = 4;
-
-const markOf = (first: Entry | undefined, next: string | null): Mark => ({
-  first: first?.id ?? "",
-  next,
-});
 
 const isFull = (entries: ReadonlyArray<Entry>) => entries.length >= KEPT_READ_MAX;
 
@@ -109,7 +113,7 @@ export class Reader {
       if (this.next !== before) return;
       const entries = withOlder(this.read.entries, page.entries);
       // A page with nothing new in it still says where to go on.
-      this.marks = [markOf(page.entries[0] ?? entries[0], page.next), ...this.marks];
+      this.marks = [{ first: entries[0]?.id ?? "", next: page.next }, ...this.marks];
       this.tell({ entries, hasOlder: page.next !== null, isFull: isFull(entries), error: null });
     } catch (error) {
       this.tell({ error });
@@ -128,39 +132,30 @@ export class Reader {
 
   /** Puts the newest page to what is known, with the pages between the two if there are few. */
   private async join(newest: Conversation): Promise<void> {
-    let page = newest.entries;
+    let page: ReadonlyArray<Entry> = newest.entries;
     let next = newest.next;
     for (let pages = 0; ; pages += 1) {
       const joined = withNewest(this.read.entries, page);
-      const isFirst = this.read.entries.length === 0;
-      if (joined !== null && !isFirst) {
-        const mark = markOf(page[0], next);
-        const isMarked = this.marks.some(({ first }) => first === mark.first);
-        const marks = isMarked ? this.marks : [...this.marks, mark];
+      if (joined !== null) {
         const max = this.isFollowed ? KEPT_MAX : KEPT_READ_MAX;
-        const kept = cropped(joined, marks, max);
-        this.marks = kept.marks;
-        this.tell({
-          entries: kept.entries,
-          hasOlder: this.next !== null,
-          isFull: isFull(kept.entries),
-          missing: newest.missing,
-          error: null,
-          isKnown: true,
-        });
+        this.show(cropped(joined, withMark(this.marks, joined, page, next), max), newest);
         return;
       }
-      if (isFirst || next === null || pages === GAP_PAGES) break;
+      if (next === null || pages === GAP_PAGES) break;
       const older = await this.ask(next);
-      page = withOlder(page, older.entries).slice();
+      page = withOlder(page, older.entries);
       next = older.next;
     }
-    this.marks = [markOf(page[0], next)];
+    this.show({ entries: page, marks: withMark([], page, page, next) }, newest);
+  }
+
+  private show({ entries, marks }: Kept, { missing }: Conversation): void {
+    this.marks = marks;
     this.tell({
-      entries: page,
-      hasOlder: next !== null,
-      isFull: false,
-      missing: newest.missing,
+      entries,
+      hasOlder: this.next !== null,
+      isFull: isFull(entries),
+      missing,
       error: null,
       isKnown: true,
     });

@@ -1,19 +1,15 @@
 /** Why cmux takes an agent to be in its phase: who said what, and whom it believed. */
 
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useRef } from "react";
+import { useQuery } from "@tanstack/react-query";
 import { explainAgent } from "../../../api/routes";
-import { useNews } from "../../../feed/store";
 import { Ago } from "../../../shared/age";
 import { Badge } from "../../../shared/badge";
 import { describeBeing, describePhase, describeWait } from "../../../shared/describe";
 import { ErrorNote, Skeleton } from "../../../shared/empty";
 import { Section } from "../../../shared/page";
 import type { Agent, Saying, Why } from "../../../wire";
+import { useAskedAgain } from "../why";
 import { describeDecision, describeSaying, describeWitness } from "./witnesses";
-
-/** It is asked again at most so often. */
-const APART_MS = 1_000;
 
 export function WhySection({ agent }: { agent: Agent }) {
   const { data, error, refetch } = useQuery({
@@ -36,28 +32,6 @@ export function WhySection({ agent }: { agent: Agent }) {
       )}
     </Section>
   );
-}
-
-/** Has it asked for again after what may have changed it. */
-function useAskedAgain(id: string): void {
-  const queries = useQueryClient();
-  const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
-  useNews((news) => {
-    const isAbout =
-      news.what === "reset" ||
-      (news.what === "events" && news.events.some((event) => event.agent === id));
-    if (!isAbout || timer.current !== null) return;
-    timer.current = setTimeout(() => {
-      timer.current = null;
-      void queries.invalidateQueries({ queryKey: ["why", id] });
-    }, APART_MS);
-  });
-  useEffect(() => {
-    return () => {
-      if (timer.current !== null) clearTimeout(timer.current);
-      timer.current = null;
-    };
-  }, []);
 }
 
 function Sayings({ why, label }: { why: Why; label: string }) {

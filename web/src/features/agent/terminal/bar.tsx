@@ -12,6 +12,11 @@ import { setRead, useRead } from "./wishes";
 /** Puts what is said beside the terminal, or takes it away; nothing where there is no room. */
 export type Beside = { isOpen: boolean; toggle: () => void } | null;
 
+/** Says what is done by it. */
+export function besideLabel({ isOpen }: NonNullable<Beside>): string {
+  return isOpen ? "Hide the conversation" : "Show the conversation beside the terminal";
+}
+
 type Props = {
   agent: Agent;
   state: LinkState;
@@ -51,7 +56,7 @@ export function Bar({ beside, onTake, onLetters, ...shown }: Props) {
         {beside && (
           <IconButton
             icon={PanelRight}
-            label={beside.isOpen ? "Hide the conversation" : "Show the conversation beside it"}
+            label={besideLabel(beside)}
             aria-pressed={beside.isOpen}
             className={beside.isOpen ? "bg-selected text-ink" : ""}
             onClick={beside.toggle}

@@ -1,6 +1,13 @@
 /** The terminal of an agent: what is on it, and on purpose the keyboard for it. */
 
-import { Accessibility, ALargeSmall, Keyboard, KeyboardOff, Unplug } from "lucide-react";
+import {
+  Accessibility,
+  ALargeSmall,
+  Keyboard,
+  KeyboardOff,
+  PanelRight,
+  Unplug,
+} from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { useActions } from "../../../shared/actions";
 import { useAnswering } from "../../../shared/answer";
@@ -11,7 +18,7 @@ import { Loaded, part } from "../../../shared/part";
 import { canTend, describeTending, tend } from "../../../shared/tend";
 import { toast } from "../../../shared/toast";
 import type { Agent } from "../../../wire";
-import { Bar, type Beside } from "./bar";
+import { Bar, type Beside, besideLabel } from "./bar";
 import { CHORD } from "./chord";
 import { KeyRow } from "./key-row";
 import type { LinkState } from "./link";
@@ -41,6 +48,7 @@ export function TerminalPane({ agent, beside }: Props) {
   const larger = (by: number) => setLetters((controls.current?.font() ?? FONT) + by);
   useAnswer(agent, state, () => take(true));
   useWays(agent, state, isTaken, take, larger);
+  useBesideAction(beside);
   return (
     <div className="flex min-h-0 min-w-0 flex-1 flex-col">
       <Bar
@@ -131,6 +139,24 @@ function useWays(
       run: () => setRead(!isRead),
     },
   ]);
+}
+
+/** Has the palette put the conversation beside the terminal, or take it away, where there is room. */
+function useBesideAction(beside: Beside): void {
+  useActions(
+    beside === null
+      ? []
+      : [
+          {
+            id: "beside",
+            title: besideLabel(beside),
+            group: "This agent",
+            keywords: ["terminal", "side", "split"],
+            icon: PanelRight,
+            run: beside.toggle,
+          },
+        ],
+  );
 }
 
 /** Takes the keyboard for whoever came to answer, as soon as there is a terminal to answer at. */

@@ -47,7 +47,8 @@ export function KeyRow({ name, isAsking, onKey }: Props) {
       <div
         role="toolbar"
         aria-label={`Keys for ${name}`}
-        data-takes-keys
+        // What is typed here was meant for the agent; the keys that open the palette were not.
+        data-takes-typing
         className="flex min-w-0 gap-1 overflow-x-auto p-0.5"
       >
         {[...ANSWERS, ...OTHERS].map(({ label, name, text }) => (

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { HELD_MAX, HELD_MS, Link, SILENCE_MAX_MS, type Wire } from "./link";
+import { DOUBT_MS, SILENCE_MAX_MS } from "../../../feed/silence";
+import { HELD_MAX, HELD_MS, Link, type Wire } from "./link";
 
 class FakeWire implements Wire {
   onopen: (() => void) | null = null;
@@ -193,7 +194,6 @@ describe("Link", () => {
   it("takes a connection for dead that is silent, though it was told to be there", () => {
     const { wires, told, timers, silences } = world();
     wires[0]?.onopen?.();
-    expect(silences).toEqual([]);
     wires[0]?.onmessage?.(SIZE);
     wires[0]?.onmessage?.({ data: '{"alive":true}' });
     expect(silences.length).toBe(1);
@@ -206,6 +206,54 @@ describe("Link", () => {
     wires[1]?.onmessage?.(SIZE);
     wires[1]?.onclose?.(DROPPED);
     expect(silences).toEqual([]);
+  });
+
+  it("takes one for dead that never said anything, and does not wait until it is open to close it", () => {
+    const { wires, told, timers, silences } = world();
+    expect(silences.length).toBe(1);
+    silences.pop()?.then();
+    expect(wires[0]?.isClosed).toBe(true);
+    expect(told).toEqual(["connecting", "lost"]);
+    timers.pop()?.then();
+    expect(told.at(-1)).toBe("connecting");
+    expect(wires.length).toBe(2);
+    wires[0]?.onclose?.(DROPPED);
+    expect(timers).toEqual([]);
+    wires[1]?.onmessage?.(SIZE);
+    expect(told.slice(-2)).toEqual(["open", "80x24"]);
+  });
+
+  it.each([
+    { silent: DOUBT_MS, isOpen: true, states: [] },
+    { silent: DOUBT_MS + 1, isOpen: true, states: ["connecting"] },
+    { silent: 8 * 3_600_000, isOpen: true, states: ["connecting"] },
+    { silent: DOUBT_MS, isOpen: false, states: [] },
+    { silent: DOUBT_MS + 1, isOpen: false, states: ["connecting"] },
+  ])("is nudged after $silent ms of silence, open: $isOpen", ({ silent, isOpen, states }) => {
+    const { link, wires, told, timers, silences, clock } = world();
+    clock.now = 60_000;
+    if (isOpen) wires[0]?.onopen?.();
+    if (isOpen) wires[0]?.onmessage?.(SIZE);
+    else link.anew();
+    const [before, known] = [told.length, wires.length];
+    clock.now += silent;
+    link.nudge();
+    expect(told.slice(before)).toEqual(states);
+    expect(wires.length - known).toBe(states.length);
+    expect(wires[known - 1]?.isClosed).toBe(states.length > 0);
+    // It waits for a word now, and for no other try.
+    expect([timers.length, silences.length]).toEqual([0, 1]);
+  });
+
+  it("keeps what is typed for the connection that comes after one that is dead", () => {
+    const { link, wires, clock } = world();
+    wires[0]?.onopen?.();
+    wires[0]?.onmessage?.(SIZE);
+    clock.now = DOUBT_MS + 1;
+    link.nudge();
+    link.type("a");
+    wires[1]?.onmessage?.(SIZE);
+    expect([wires[0]?.sent, wires[1]?.sent]).toEqual([[], ['{"input":"a"}']]);
   });
 
   it("says nothing to nobody, and hears nothing of a connection that it left", () => {

@@ -5,6 +5,7 @@
  * it why there is nothing to follow.
  */
 
+import { Silence } from "../../../feed/silence";
 import type { TerminalSaid, TerminalTold } from "../../../wire";
 import type { Size } from "./fit";
 
@@ -44,15 +45,12 @@ export type World = {
   /** Calls `then` after a time, unless what is returned is called before. */
   later(ms: number, then: () => void): () => void;
   random(): number;
-  /** What time it is, in milliseconds since some moment. */
+  /** Returns the time in milliseconds. It goes on while the machine sleeps. */
   now(): number;
 };
 
 const RETRY_FIRST_MS = 600;
 const RETRY_MAX_MS = 10_000;
-
-/** After this much silence a connection is dead: the daemon says every five seconds that it is there. */
-export const SILENCE_MAX_MS = 20_000;
 
 /** How much of what is typed is kept while nobody can hear it, in characters, and for how long. */
 export const HELD_MAX = 1_000;
@@ -65,6 +63,7 @@ const ADOPTED = "adopted";
 export class Link {
   private readonly heard: Heard;
   private readonly world: World;
+  private readonly silence: Silence;
   private wire: Wire | null = null;
   /** Whether the connection is there, and whether the terminal is shown by it. */
   private isJoined = false;
@@ -75,13 +74,16 @@ export class Link {
   private isApart = false;
   private failures = 0;
   private cancelRetry: (() => void) | null = null;
-  private cancelSilence: (() => void) | null = null;
   /** What was typed and not heard yet. */
   private held: Array<{ text: string; at: number }> = [];
 
   constructor(heard: Heard, world: World) {
     this.heard = heard;
     this.world = world;
+    this.silence = new Silence(world, () => {
+      this.drop();
+      this.retry();
+    });
     this.connect();
   }
 
@@ -99,8 +101,9 @@ export class Link {
     this.connect();
   }
 
-  /** Tries now if it is not about to be connected: there may be one by now. */
+  /** Tries now if it waits, as there may be one by now, or if so little was heard that it may be dead. */
   nudge(): void {
+    if (this.wire !== null && this.silence.isDoubtful()) this.drop();
     if (this.wire !== null) this.isNudged = true;
     else if (!this.isApart) this.anew();
   }
@@ -130,8 +133,7 @@ export class Link {
 
   private leave(): void {
     const { wire, isJoined } = this;
-    this.cancelSilence?.();
-    this.cancelSilence = null;
+    this.silence.end();
     this.wire = null;
     this.isJoined = false;
     this.isOpen = false;
@@ -141,6 +143,14 @@ export class Link {
     // One that is being opened is closed once it is, as browsers complain of all else.
     if (isJoined) wire.close();
     else wire.onopen = () => wire.close();
+  }
+
+  /** Gives a dead connection up, opened or not: browsers open no other beside one that they still try to open. */
+  private drop(): void {
+    const { wire } = this;
+    this.wire = null;
+    this.leave();
+    wire?.close();
   }
 
   private connect(): void {
@@ -159,7 +169,7 @@ export class Link {
     };
     wire.onmessage = ({ data }) => {
       if (this.wire !== wire) return;
-      this.listen();
+      this.silence.begin();
       if (data instanceof ArrayBuffer) {
         this.heard.bytes(new Uint8Array(data), isWhole);
         isWhole = false;
@@ -176,6 +186,7 @@ export class Link {
       this.lost(code, reason);
     };
     this.wire = wire;
+    this.silence.begin();
   }
 
   /** Takes the size of a whole screen, of which the first says that the terminal is there. */
@@ -191,19 +202,9 @@ export class Link {
     this.held = [];
   }
 
-  /** Takes the connection for dead once it was silent for too long. */
-  private listen(): void {
-    this.cancelSilence?.();
-    this.cancelSilence = this.world.later(SILENCE_MAX_MS, () => {
-      this.leave();
-      this.retry();
-    });
-  }
-
   private lost(code: number, reason: string): void {
     const wasOpen = this.isOpen;
-    this.cancelSilence?.();
-    this.cancelSilence = null;
+    this.silence.end();
     this.isJoined = false;
     this.isOpen = false;
     this.isApart = code === NOTHING && reason === ADOPTED;

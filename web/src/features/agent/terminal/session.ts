@@ -65,6 +65,7 @@ export class Session {
     this.watcher = new ResizeObserver(() => this.fit());
     this.watcher.observe(box);
     document.addEventListener("visibilitychange", this.look);
+    addEventListener("online", this.nudge);
   }
 
   /** Types, if a person has taken the keys. */
@@ -106,15 +107,18 @@ export class Session {
   end(): void {
     clearTimeout(this.resizing);
     document.removeEventListener("visibilitychange", this.look);
+    removeEventListener("online", this.nudge);
     this.watcher.disconnect();
     this.link.stop();
     this.emulator.dispose();
   }
 
-  /** Tries at once when it is seen again, if it waits to do so. */
+  /** Sees to the connection when the page is seen again. */
   private readonly look = (): void => {
-    if (document.visibilityState === "visible") this.link.nudge();
+    if (document.visibilityState === "visible") this.nudge();
   };
+
+  private readonly nudge = (): void => this.link.nudge();
 
   private learn(size: Size): void {
     const { isNew } = this;
@@ -172,7 +176,7 @@ function worldOf(agentNow: () => Agent) {
     // If it was the login that was refused, this is answered with 401.
     refused: () => void whoAmI().catch(() => {}),
     random: Math.random,
-    now: () => performance.now(),
+    now: Date.now,
   };
 }
 
