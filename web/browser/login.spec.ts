@@ -138,6 +138,7 @@ test("the settings tell of a browser as it signs in, and as it is signed out els
   const there = await knock();
   await there.page.goto(await house.link());
   await until("the other is listed, too", async () => (await rows.count()) === 2);
+  await there.page.getByText("Live", { exact: true }).waitFor();
   const other = (await sessions(house)).find(({ id }) => !known.includes(id));
   await house.run(["session", "close", other?.id ?? ""]);
   await isOut(there.page);

@@ -228,7 +228,8 @@ test("a terminal that may be dead is tried anew as soon as there is a network ag
   onTestFinished(() => browser.close());
   const visit = await Visit.sign(browser, house, { path: `/agents/${agent.id}` });
   const { page } = visit;
-  const state = page.getByRole("status").filter({ hasText: /^(Live\.|Connecting…|Lost)/ });
+  const panel = page.getByRole("tabpanel", { name: "Terminal" });
+  const state = panel.getByRole("status").filter({ hasText: /^(Live\.|Connecting…|Lost)/ });
   const says = async () => (await state.textContent()) ?? "";
   await until("it is live", async () => (await says()).startsWith("Live."));
   await visit.outage(() => relay.set("silent"));
