@@ -23,7 +23,7 @@ pub use self::used::{Looked, Used, used};
 const LOOKED_MAX: usize = 100_000;
 
 /// How many transcripts are looked through that were written to of late.
-const RECENT_MAX: usize = 256;
+const RECENT_MAX: usize = 64;
 
 /// A transcript that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]

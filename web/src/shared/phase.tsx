@@ -57,10 +57,10 @@ export function PhaseDot({ phase, intent, className, named }: Props & { named?: 
 export function PhaseEnd({ agent }: { agent: Agent }) {
   if (agent.until === null) return null;
   return (
-    <>
+    <span className="shrink-0 whitespace-pre">
       {agent.phase === "down" ? " · again " : " · over "}
       <Ahead at={agent.until} />
-    </>
+    </span>
   );
 }
 

@@ -182,7 +182,9 @@ impl Typing {
         if is_back || is_unused {
             let why =
                 if is_back { "it came back to the prompt" } else { "it was taken, and not used" };
-            self.again = Some(why.to_owned()).filter(|_| !look.is_recalled);
+            // Where a hook takes it, it is void at once; else it is in another attempt, of which nothing is out.
+            let is_void = look.is_recalled && pace.confirm == Confirm::Hook;
+            self.again = Some(why.to_owned()).filter(|_| !is_void);
             return Step::GiveBack;
         }
         match look.holds {

@@ -112,7 +112,9 @@ impl Signed {
     }
 
     fn thinks(&mut self, signs: &Signs, now: Timestamp) -> bool {
-        let is_at_it = signs.is_taken && signs.is_answering;
+        // Before it is said, another turn may be answered.
+        let is_said = signs.record == Record::Said;
+        let is_at_it = is_said && signs.is_taken && signs.is_answering;
         let since = is_at_it.then(|| self.answers_since.unwrap_or(now));
         self.answers_since = since;
         since.is_some_and(|since| now.since(since) >= THOUGHT_FOR)
@@ -196,6 +198,9 @@ mod tests {
         assert_eq!(signed.by(&thinks, NOW + SECOND * 30), Some(Evidence::Turn));
         assert_eq!(signed.by(&works, NOW + SECOND * 31), None);
         assert_eq!(signed.by(&thinks, NOW + SECOND * 60), None);
+        let before = Signs { record: Record::Without, ..thinks.clone() };
+        assert_eq!(signed.by(&before, NOW + SECOND * 61), None);
+        assert_eq!(signed.by(&thinks, NOW + SECOND * 100), None, "that was another turn");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::agent::{Agent, Intent, LifeState};
-use crate::delivery::Delivery;
+use crate::delivery::{Delivery, DeliveryState};
 use crate::event::{Actor, Event};
 use crate::id::RunId;
 use crate::mail::{bad_news, obstacle, told};
@@ -21,6 +21,10 @@ const AGAIN_AFTER: Duration = Duration::from_secs(15);
 /// two in one breath could be another key.
 const INTERRUPT_EVERY: Duration = Duration::from_secs(10);
 const INTERRUPT_WITHIN: Duration = Duration::from_secs(5);
+
+/// For how long a model may have taken what it was asked, and not have begun to answer, before its agent is
+/// interrupted for what cannot wait. If it answers, that is known sooner.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
 
 /// How soon it is looked again for those whose time is over, if there were too many for once.
 const REST_AFTER: Duration = Duration::from_secs(1);
@@ -65,7 +69,8 @@ pub fn plan(agent: &Agent, world: &World, now: Timestamp) -> Plan {
 impl Plan {
     /// A delivery is under way, or was when the life that it was typed to ended.
     fn keep_delivery(&mut self, agent: &Agent, world: &World, delivery: &Delivery, now: Timestamp) {
-        let (is_recalled, is_paused) = (world.is_recalled, agent.intent == Intent::Pause);
+        let is_recalled = world.is_recalled || makes_way(world, delivery, now);
+        let is_paused = agent.intent == Intent::Pause;
         let action = match agent.life.as_ref() {
             Some(life) if life.run == delivery.run => match life.state {
                 LifeState::Launching | LifeState::Alive { .. } | LifeState::Ending { .. } => {
@@ -81,16 +86,18 @@ impl Plan {
         self.wake(now + AGAIN_AFTER);
     }
 
-    /// A delivery has waited for a while for an agent that works on something else, and a message waits behind it
-    /// that the agent is to be interrupted for.
+    /// A delivery has waited for a while for an agent that works on something else, or for its model to answer, and a
+    /// message waits behind it that the agent is to be interrupted for.
     fn make_way(&mut self, agent: &Agent, world: &World, delivery: &Delivery, now: Timestamp) {
         let (Some(life), Some(message)) = (agent.live_life(), &world.interrupt) else { return };
         let is_busy = agent.phase == Phase::Busy && agent.intent == Intent::Run;
         // What is out may be what it works on.
-        if !is_busy || delivery.may_be_out() || delivery.run != life.run {
+        let is_taken = delivery.state == DeliveryState::Claimed;
+        if !is_busy || (delivery.may_be_out() && !is_taken) || delivery.run != life.run {
             return;
         }
-        let due = delivery.since.max(agent.since) + INTERRUPT_EVERY;
+        let patience = if is_taken { ANSWERS_WITHIN } else { INTERRUPT_EVERY };
+        let due = delivery.since.max(agent.since) + patience;
         if now < due {
             return self.wake(due);
         }
@@ -152,6 +159,13 @@ impl Plan {
             }
         }
     }
+}
+
+/// Returns whether a delivery is to be taken back, if it comes back unread, for a message that is to be read first:
+/// they then go together, in the order in which they are read.
+fn makes_way(world: &World, delivery: &Delivery, now: Timestamp) -> bool {
+    let is_taken = delivery.state == DeliveryState::Claimed;
+    world.interrupt.is_some() && is_taken && now >= delivery.since + ANSWERS_WITHIN
 }
 
 fn settle(agent: &Agent, delivery: &Delivery) -> Action {

@@ -248,7 +248,9 @@ pub(super) fn skip_line(reader: &mut impl BufRead) -> io::Result<u64> {
 fn claude(record: &Value) -> Vec<&str> {
     let is = |value: &Value, name: &str| value.get(name).and_then(Value::as_bool) == Some(true);
     let is_set = |name: &str| record.get(name).is_some_and(|value| !value.is_null());
-    if is(record, "isMeta") || is(record, "isSidechain") || is_set("toolUseResult") {
+    // A conversation that is made shorter before it is answered goes on with what was asked.
+    let is_own = ["isMeta", "isSidechain", "isCompactSummary"].into_iter().any(|it| is(record, it));
+    if is_own || is_set("toolUseResult") {
         return Vec::new();
     }
     match text_at(record, "/type") {

@@ -73,8 +73,8 @@ export const AgentRow = memo(function AgentRow(props: Props) {
         <PhaseLabel agent={agent} />
         <Age at={agent.since} className="relative z-10 text-xs text-quiet" />
       </span>
-      <span className={classes("truncate self-center text-quiet", CELLS.waits)} title={wait}>
-        {wait}
+      <span className={classes("flex min-w-0 self-center text-quiet", CELLS.waits)} title={wait}>
+        <span className="truncate">{wait}</span>
         <PhaseEnd agent={agent} />
       </span>
       <span className={classes("flex items-center justify-end", CELLS.queue)}>

@@ -93,9 +93,12 @@ fn what_is_stuck_behind_a_turn_is_no_reason_not_to_interrupt_it() {
     let long_ago = NOW - INTERRUPT_EVERY;
     let stuck = Delivery { since: long_ago, ..delivery() };
     let out = Delivery { state: DeliveryState::Submitted, ..stuck.clone() };
+    let taken = Delivery { state: DeliveryState::Claimed, ..stuck.clone() };
+    let unanswered = Delivery { since: NOW - ANSWERS_WITHIN, ..taken.clone() };
     let doubtful = Delivery { state: DeliveryState::InDoubt, ..stuck.clone() };
     let other = Delivery { run: RunId::new(Ulid::from(9_u128)), ..stuck.clone() };
     let busy = Agent { phase: Phase::Busy, since: long_ago, ..idle() };
+    let long_busy = Agent { since: NOW - ANSWERS_WITHIN, ..busy.clone() };
     let just_busy = Agent { since: NOW, ..busy.clone() };
     let paused = Agent { intent: Intent::Pause, ..busy.clone() };
     for (agent, open, interrupt, expected) in [
@@ -106,6 +109,9 @@ fn what_is_stuck_behind_a_turn_is_no_reason_not_to_interrupt_it() {
         (&busy, &delivery(), Some(message()), "deliver"),
         (&busy, &out, Some(message()), "deliver"),
         (&busy, &doubtful, Some(message()), "deliver"),
+        (&busy, &taken, Some(message()), "deliver"),
+        (&long_busy, &unanswered, Some(message()), "deliver interrupt"),
+        (&long_busy, &unanswered, None, "deliver"),
         (&busy, &other, Some(message()), "settle"),
         (&paused, &stuck, Some(message()), "deliver"),
         (&idle(), &stuck, Some(message()), "deliver"),
@@ -122,14 +128,23 @@ fn what_is_stuck_behind_a_turn_is_no_reason_not_to_interrupt_it() {
 
 #[test]
 fn that_a_delivery_is_taken_back_is_told_with_every_plan() {
-    for is_recalled in [false, true] {
-        let world = World { open: Some(delivery()), is_recalled, ..World::default() };
+    let taken = Delivery { state: DeliveryState::Claimed, ..delivery() };
+    let unanswered = Delivery { since: NOW - ANSWERS_WITHIN, ..taken.clone() };
+    for (open, is_recalled, interrupt, expected) in [
+        (delivery(), false, None, false),
+        (delivery(), true, None, true),
+        (unanswered.clone(), false, None, false),
+        // What cannot wait is read first, if the model has not begun with what was taken before.
+        (unanswered, false, Some(message()), true),
+        (taken, false, Some(message()), false),
+    ] {
+        let world = World { open: Some(open), is_recalled, interrupt, ..World::default() };
         let steps = plan(&idle(), &world, NOW).steps;
         let told = steps.iter().find_map(|step| match step.action {
             Some(Action::Deliver { is_recalled, .. }) => Some(is_recalled),
             Some(_) | None => None,
         });
-        assert_eq!(told, Some(is_recalled));
+        assert_eq!(told, Some(expected));
     }
 }
 

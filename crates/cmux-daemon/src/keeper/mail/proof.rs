@@ -185,8 +185,15 @@ impl Whereabouts {
         };
         let own = self.find();
         let Recent { found, is_all } = found.ok()?;
-        let paths = found.into_iter().map(|found| found.path);
-        let trails = paths.filter(|path| Some(path) != own.as_ref()).map(trail).collect();
+        let mut trails: Vec<Trail> = Vec::new();
+        for path in found.into_iter().map(|found| found.path) {
+            if trails.last().is_some_and(|it| it.told == Some(Used::Yes)) {
+                break;
+            }
+            if Some(&path) != own.as_ref() {
+                trails.push(trail(path));
+            }
+        }
         Some(Others { trails, is_all })
     }
 }

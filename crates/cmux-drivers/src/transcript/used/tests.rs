@@ -97,6 +97,7 @@ fn claude_code_has_read_what_it_answered_and_not_what_was_taken_back() {
     let aside = json!({ "type": "attachment", "attachment": { "type": "date" } }).to_string();
     let queued = json!({ "type": "attachment", "attachment": { "type": "queued_command", "prompt": "more" } }).to_string();
     let command = user("<command-name>/cost</command-name>");
+    let summary = json!({ "type": "user", "isCompactSummary": true, "message": { "role": "user", "content": "So far" } }).to_string();
     let cut_off = user("[Request interrupted by user]");
     for (lines, expected) in [
         (vec![ours()], Used::Said),
@@ -104,6 +105,8 @@ fn claude_code_has_read_what_it_answered_and_not_what_was_taken_back() {
         (vec![ours(), aside.clone(), answer(false)], Used::Yes),
         (vec![ours(), command, answer(false)], Used::Yes),
         (vec![ours(), cut_off], Used::Yes),
+        (vec![ours(), summary.clone()], Used::Said),
+        (vec![ours(), summary, answer(false)], Used::Yes),
         (vec![ours(), user("another")], Used::TakenBack),
         (vec![ours(), user("another"), answer(false)], Used::TakenBack),
         (vec![ours(), user("another"), answer(false), ours()], Used::Said),

@@ -5,7 +5,7 @@ use std::time::Instant;
 use cmux_testkit::person::Person;
 use cmux_wire::agent::{Agent, Phase};
 use cmux_wire::client::Client;
-use cmux_wire::message::{Message, MessageState};
+use cmux_wire::message::{Message, MessageState, NewMessage};
 
 use super::{asked, left, sit_down, supervised};
 use crate::proof::{self, Shown};
@@ -123,6 +123,21 @@ fn what_was_taken_back_is_never_read_once_it_is_cancelled() {
     let second = stage.tell("And this.");
     stage.in_phase(SUPERVISOR, Phase::Idle);
     stage.post.check_read(&stage.prompts(&supervisor), &[&second]);
+}
+
+/// Nobody waits at its keyboard: cmux itself has it leave what its model does not answer.
+#[test]
+fn what_cannot_wait_is_read_though_its_model_does_not_answer_what_was_sent_before() {
+    let (stage, supervisor) = supervised();
+    let first = stage.post.send(SUPERVISOR, "@@ say read\n@= hold=answer");
+    asked(&stage);
+    let urgent = |new: &mut NewMessage| new.interrupt = true;
+    let second = stage.post.send_as(SUPERVISOR, "This cannot wait.", urgent);
+    left(&stage);
+    stage.model.release("answer");
+    let (first, second) = (stage.delivered(&first), stage.delivered(&second));
+    stage.in_phase(SUPERVISOR, Phase::Idle);
+    stage.post.check_read(&stage.prompts(&supervisor), &[&first, &second]);
 }
 
 /// For how many seconds a model is waited for in vain: longer than cmux waits for one that thinks.
