@@ -34,8 +34,9 @@ const USE_WITHIN: Duration = Duration::from_secs(30);
 /// [`ANSWERS_WITHIN`](super::ANSWERS_WITHIN) after its claim says that the text is not to be read.
 const ANSWERED_AFTER: Duration = Duration::from_secs(15);
 
-/// How long a text must be back at the prompt that the hook had taken.
-const BACK_AFTER: Duration = Duration::from_secs(1);
+/// How long a text that the hook had taken must be back at the prompt of an agent that rests. Another copy of it may be
+/// there, and that the first was read be written down a little later than its turn ends.
+const BACK_AFTER: Duration = Duration::from_secs(3);
 
 /// How long something must have been at the prompt that cmux left there, before it is taken away, and how
 /// long that may take. Each further time there is twice as much of it: a CLI that stood still, and finds that
@@ -93,6 +94,8 @@ pub struct Typing {
     claimed: Option<Duration>,
     /// The text has been at the prompt.
     ours: Option<Duration>,
+    /// The text has been at the prompt of an agent that is at rest.
+    back: Option<Duration>,
     /// What cmux left has been at the prompt.
     stale: Option<Duration>,
     /// The agent has been at an empty prompt.
@@ -158,6 +161,8 @@ impl Typing {
         let is_quiet = look.holds == Holds::Nothing && look.doing == Some(Doing::AtPrompt);
         self.quiet = so(is_quiet, self.quiet);
         self.ours = so(look.holds == Holds::Ours, self.ours);
+        let is_back = look.holds == Holds::Ours && look.doing == Some(Doing::AtPrompt);
+        self.back = so(is_back, self.back);
         self.stale = so(look.holds == Holds::Stale, self.stale);
         self.claimed = so(look.ticket == Ticket::Claimed, self.claimed);
         self.pasted = so(look.is_pasted, self.pasted);
@@ -173,7 +178,7 @@ impl Typing {
         if let Some(waiting) = obstacle(look).or_else(|| busy(look)) {
             return self.wait(waiting);
         }
-        let is_back = lasted(self.claimed, ANSWERED_AFTER) && lasted(self.ours, BACK_AFTER);
+        let is_back = lasted(self.claimed, ANSWERED_AFTER) && lasted(self.back, BACK_AFTER);
         // It may have been at its prompt for long before its hook came.
         let is_unused = lasted(self.quiet.min(self.claimed), USE_WITHIN);
         if (is_back || is_unused) && pace.is_once() {

@@ -16,6 +16,10 @@ use crate::time::Timestamp;
 /// to wait for that. That the agent is at work shows nothing: it may ask a model in vain that does not answer.
 const THOUGHT_FOR: Duration = Duration::from_secs(30);
 
+/// How long an agent must have been at rest before its record tells all that there is to tell: what it was asked
+/// instead, and its answer to that, may be written down later than a hook tells of the turn's end.
+const WRITTEN_WITHIN: Duration = Duration::from_secs(3);
+
 /// What an agent's own record of its conversation says of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record {
@@ -76,6 +80,8 @@ impl Record {
 pub struct Signed {
     /// Since when its agent's record says that it was asked, and no more. Another turn may have ended before.
     said_since: Option<Timestamp>,
+    /// Since when it says so, and its agent is at rest.
+    rests_since: Option<Timestamp>,
     /// Since when the model of the agent that has taken it was seen at an answer.
     answers_since: Option<Timestamp>,
     /// Whether it was seen at something since it has left the prompt: a short turn may be over before what began it
@@ -92,9 +98,7 @@ impl Signed {
         let answered = (signs.is_answered && signs.is_taken).then_some(Evidence::Turn);
         match (signs.record, signs.confirm) {
             (Record::Read, _) => Some(Evidence::Transcript),
-            (Record::Said, Confirm::Hook) => {
-                answered.or((thinks || is_over).then_some(Evidence::Turn))
-            }
+            (Record::Said, Confirm::Hook) => (thinks || is_over).then_some(Evidence::Turn),
             (Record::Without, _) | (Record::Said, Confirm::Sight) => None,
             (Record::Untold | Record::Missing, Confirm::Hook) => answered,
             (Record::Untold | Record::Missing, Confirm::Sight) => {
@@ -103,12 +107,16 @@ impl Signed {
         }
     }
 
-    /// Returns whether a turn has ended since it was seen to be asked.
+    /// Returns whether its turn has ended, or any has since it was seen to be asked, and nothing else was asked.
     fn is_over(&mut self, signs: &Signs, now: Timestamp) -> bool {
         let is_said = signs.record == Record::Said;
+        let is_resting = is_said && signs.doing != Some(Doing::Working);
         self.said_since = is_said.then(|| self.said_since.unwrap_or(now));
-        let rests_after = |since| signs.rests_since.is_some_and(|at| at > since);
-        signs.is_taken && self.said_since.is_some_and(rests_after)
+        self.rests_since = is_resting.then(|| self.rests_since.unwrap_or(now));
+        let told_after = |since| signs.rests_since.is_some_and(|at| at > since);
+        let is_told = signs.is_answered || self.said_since.is_some_and(told_after);
+        let is_written = self.rests_since.is_some_and(|at| now.since(at) >= WRITTEN_WITHIN);
+        signs.is_taken && is_told && is_written
     }
 
     fn thinks(&mut self, signs: &Signs, now: Timestamp) -> bool {
@@ -145,16 +153,28 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_is_read_once_its_turn_is_over() {
+    fn what_was_asked_is_read_once_its_turn_is_over_and_nothing_else_was_asked() {
         let said = Signs { record: Record::Said, ..taken() };
-        check(&said, None);
-        check(&Signs { is_answered: true, ..said.clone() }, Some(Evidence::Turn));
-        let mut signed = Signed::default();
+        let (early, late) = (NOW + SECOND * 2, NOW + SECOND * 3);
         let rests = |at| Signs { rests_since: Some(at), ..said.clone() };
-        let soon = NOW + SECOND;
-        assert_eq!(signed.by(&rests(NOW), NOW), None, "that may be the end of another turn");
-        assert_eq!(signed.by(&Signs { is_taken: false, ..rests(soon) }, soon), None);
-        assert_eq!(signed.by(&rests(soon), soon), Some(Evidence::Turn));
+        let answered = Signs { is_answered: true, ..said.clone() };
+        let works = Signs { doing: Some(Doing::Working), ..answered.clone() };
+        let instead = Signs { record: Record::Without, ..answered.clone() };
+        for (signs, expected) in [
+            ([(&said, NOW), (&said, late)], None),
+            ([(&answered, NOW), (&answered, early)], None),
+            ([(&answered, NOW), (&answered, late)], Some(Evidence::Turn)),
+            ([(&works, NOW), (&answered, late)], None),
+            ([(&answered, NOW), (&instead, late)], None),
+            ([(&said, NOW), (&rests(early), late)], Some(Evidence::Turn)),
+            // That may be the end of another turn.
+            ([(&rests(NOW), NOW), (&rests(NOW), late)], None),
+            ([(&said, NOW), (&Signs { is_taken: false, ..answered.clone() }, late)], None),
+        ] {
+            let mut signed = Signed::default();
+            let told = signs.map(|(signs, at)| signed.by(signs, at));
+            assert_eq!(told, [None, expected], "{signs:?}");
+        }
     }
 
     /// A hook of the person's may still hold it back, and the agent shows that it is at work meanwhile.

@@ -89,6 +89,9 @@ pub(crate) struct Cli {
     pub(crate) read_in_turn: Option<DeliveryId>,
     /// What was read in turns of whose end a hook has told.
     pub(crate) answered: Vec<DeliveryId>,
+    /// What it was asked last, as it has written down, and before that, which stands there until then.
+    pub(crate) said: Option<DeliveryId>,
+    pub(crate) said_before: Option<(DeliveryId, Timestamp)>,
     /// When a hook has told of the end of a turn last.
     pub(crate) rests_since: Option<Timestamp>,
     pub(crate) input_at: Timestamp,
@@ -121,6 +124,8 @@ impl Cli {
             transcript: Vec::new(),
             read_in_turn: None,
             answered: Vec::new(),
+            said: None,
+            said_before: None,
             rests_since: None,
             input_at: now,
             returned_at: Timestamp(0),
@@ -345,6 +350,11 @@ impl World {
         }
         if !prompt.is_blocked {
             prompt.is_passed = true;
+            let content = prompt.content.clone();
+            self.say(&content);
+            if matches!(content.first(), Some(Chunk::Mail(_))) {
+                self.say_instead();
+            }
             let starts = match self.kind.says_first {
                 true => self.dice.time(500, 45_000, 100),
                 false => self.dice.time(50, 2000, 30),
@@ -359,6 +369,20 @@ impl World {
             self.put_back(back);
         }
         self.draw();
+    }
+
+    /// What was passed is written down. What was asked before may have been taken back, and is the last for a while.
+    fn say(&mut self, content: &[Chunk]) {
+        if self.cli.is_busy() {
+            return;
+        }
+        let said = match content.first() {
+            Some(Chunk::Mail(delivery)) => Some(*delivery),
+            Some(Chunk::Key(_)) | None => None,
+        };
+        let until = Timestamp(self.now.0 + self.dice.time(100, 1500, 300));
+        let before = std::mem::replace(&mut self.cli.said, said);
+        self.cli.said_before = before.map(|it| (it, until));
     }
 
     /// What was passed begins its turn, unless another is under way.
@@ -377,7 +401,8 @@ impl World {
         self.cli.transcript.push((self.now.max(Timestamp(self.now.0 + lag)), prompt.content));
         self.cli.turns += 1;
         let turn = self.cli.turns;
-        let lasts = self.dice.between(100, 15_000);
+        let longest = if self.kind.says_first && self.dice.permille(300) { 500 } else { 15_000 };
+        let lasts = self.dice.between(100, longest);
         self.in_loop(lasts, Loop::TurnEnds { turn });
         if self.dice.permille(self.faults.dialogs) {
             let after = self.dice.between(10, lasts);

@@ -31,6 +31,10 @@ impl World {
         if self.faults.kinds & 2 == 0 {
             return self.dice.between(2000, 8000);
         }
+        if let Some(input) = self.instead.pop() {
+            self.key(input);
+            return self.dice.between(80, 400);
+        }
         match self.dice.between(0, 11) {
             0..=5 => {
                 self.keys += 1;
@@ -152,6 +156,16 @@ impl World {
         let may_press = !self.is_calm && self.faults.kinds & (1 << 15) != 0;
         if may_press && self.dice.permille(50) {
             self.key(Input::Escape(By::Person));
+        }
+    }
+
+    /// A person takes back what was written down, and says something of their own in its place.
+    pub(crate) fn say_instead(&mut self) {
+        let may_press = !self.is_calm && self.faults.kinds & (1 << 15) != 0;
+        if may_press && self.kind.says_first && self.dice.permille(200) {
+            self.keys += 1;
+            let (own, by) = (Input::Key(self.keys), By::Person);
+            self.instead = vec![Input::Enter(by), own, Input::Empty(by), Input::Escape(by)];
         }
     }
 

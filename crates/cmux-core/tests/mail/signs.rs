@@ -5,6 +5,7 @@ use cmux_core::agent::Doing;
 use cmux_core::delivery::{Confirm, Delivery, Holds, Look, Record, Signs, Ticket};
 use cmux_core::id::DeliveryId;
 use cmux_core::message::Evidence;
+use cmux_core::time::Timestamp;
 
 use crate::cli::{Chunk, Cli, View};
 use crate::mistakes::Mistake;
@@ -84,9 +85,9 @@ impl World {
 
     /// Returns whether a delivery was passed to the model, which is yet to begin with it.
     fn is_said(&self, cli: &Cli, delivery: DeliveryId) -> bool {
-        let next = cli.submitted.iter().find(|it| it.is_passed);
-        let is_it = next.is_some_and(|it| it.content.first() == Some(&Chunk::Mail(delivery)));
-        self.kind.says_first && cli.is_alive && !cli.is_busy() && is_it
+        let stands = |(it, until): (DeliveryId, Timestamp)| it == delivery && self.now < until;
+        let is_it = cli.said == Some(delivery) || cli.said_before.is_some_and(stands);
+        self.kind.says_first && cli.is_alive && is_it
     }
 
     fn life_of(&self, delivery: &Delivery) -> Option<&Cli> {

@@ -193,6 +193,8 @@ pub(crate) struct World {
     pub(crate) reads: Vec<Read>,
     pub(crate) is_calm: bool,
     pub(crate) keys: u32,
+    /// What the person does next, the last first.
+    pub(crate) instead: Vec<Input>,
     pub(crate) sends_left: i64,
     due_at: Option<Timestamp>,
     pub(crate) is_broken: Option<String>,
@@ -245,6 +247,7 @@ impl World {
             reads: Vec::new(),
             is_calm: false,
             keys: 0,
+            instead: Vec::new(),
             sends_left,
             due_at: None,
             is_broken: None,
