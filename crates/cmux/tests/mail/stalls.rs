@@ -19,7 +19,7 @@ const STILL: Duration = Duration::from_secs(7);
 const STEPS: &[&str] = &["mail.lay", "mail.paste", "mail.pasted", "mail.press", "mail.pressed"];
 
 /// Those of one that has to be typed again, as its reader did not hear the first.
-const AGAIN: &[&str] = &["mail.again", "mail.paste:2", "mail.pasted:2", "mail.press:2"];
+const AGAIN: &[&str] = &["mail.again", "mail.paste:2", "mail.pasted:2"];
 
 /// Those of one that is taken back while it is typed, and those after an interrupt, when its prompt is tidied up.
 const EMPTIED: &[&str] = &["mail.empty", "mail.emptied"];
