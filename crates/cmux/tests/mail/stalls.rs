@@ -11,6 +11,7 @@ use cmux_wire::message::{Message, MessageState};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::post::Post;
+use crate::steps::{is_over, is_read};
 
 /// How long it stands still: longer than anybody waits for an answer of its.
 const STILL: Duration = Duration::from_secs(7);
@@ -117,11 +118,11 @@ fn a_tmux_that_stands_still_while_something_is_taken_back_never_has_it_read() {
             let cancel = |client: Client| async move { client.have_message(id, "cancel").await };
             let _ = post.world.home.ask(cancel);
             let is_in_time = eventually("tmux stands still, or it is too late", || {
-                let is_read = || post.message(&sent.id).state == MessageState::Delivered;
-                server.is_still().then_some(true).or_else(|| is_read().then_some(false))
+                let is_too_late = || is_over(post.message(&sent.id).state).then_some(false);
+                server.is_still().then_some(true).or_else(is_too_late)
             });
             if !is_in_time {
-                read.push(sent);
+                read.extend(Some(sent).filter(|it| is_read(&post, it)));
                 return None;
             }
             stands_still(&server);
