@@ -81,7 +81,7 @@ pub struct Signed {
     /// Since when its agent's record says that it was asked, and no more. Another turn may have ended before.
     said_since: Option<Timestamp>,
     /// Since when it says so, and its agent is at rest.
-    rests_since: Option<Timestamp>,
+    quiet_since: Option<Timestamp>,
     /// Since when the model of the agent that has taken it was seen at an answer.
     answers_since: Option<Timestamp>,
     /// Whether it was seen at something since it has left the prompt: a short turn may be over before what began it
@@ -112,10 +112,10 @@ impl Signed {
         let is_said = signs.record == Record::Said;
         let is_resting = is_said && signs.doing != Some(Doing::Working);
         self.said_since = is_said.then(|| self.said_since.unwrap_or(now));
-        self.rests_since = is_resting.then(|| self.rests_since.unwrap_or(now));
+        self.quiet_since = is_resting.then(|| self.quiet_since.unwrap_or(now));
         let told_after = |since| signs.rests_since.is_some_and(|at| at > since);
         let is_told = signs.is_answered || self.said_since.is_some_and(told_after);
-        let is_written = self.rests_since.is_some_and(|at| now.since(at) >= WRITTEN_WITHIN);
+        let is_written = self.quiet_since.is_some_and(|at| now.since(at) >= WRITTEN_WITHIN);
         signs.is_taken && is_told && is_written
     }
 
